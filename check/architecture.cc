@@ -471,7 +471,7 @@ Architecture read_architecture(const std::string& line, const std::string& dimen
   if (d.has("precision")) precision = d.word("precision");
   if (real && among({"fp32", "bf16", "fp16", "e4m3", "e5m2"}, precision)) precision = "16";
   if (precision.size() > 2 || precision.find_first_not_of("0123456789") != std::string::npos)
-    throw Malformed("the model's precision is no whole number of bits");
+    throw Malformed("the model's precision is not a whole number of bits");
   a.precision = precision.empty() ? 0 : std::stoll(precision);
   if (a.precision < 2 || a.precision > 48) throw Malformed("the model's precision is outside 2 to 48");
   a.accumulator_bits = d.has("accumulator_bits") ? d.number("accumulator_bits", 1, 62) : a.precision;
@@ -484,7 +484,7 @@ Architecture read_architecture(const std::string& line, const std::string& dimen
     for (std::string width; a.has_mlp && std::getline(widths, width, ',');) {
       if (width.empty() || width.size() > 9 || width.find_first_not_of("0123456789") != std::string::npos ||
           std::stoll(width) < 1)
-        throw Malformed("the model's mlp is no list of widths");
+        throw Malformed("the model's mlp is not a list of widths");
       a.mlp.push_back(std::stoll(width));
     }
     if (a.has_mlp && a.mlp.empty()) throw Malformed("the model's mlp is empty");

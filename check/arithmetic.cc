@@ -40,7 +40,7 @@ Real RealFunction::operator()(const Real& whole) const {
 }
 
 Real Intervals::number(std::int64_t x) {
-  if (std::abs(x) > std::int64_t{1} << 53) throw OutOfResources("a number of the prompt is no double");
+  if (std::abs(x) > std::int64_t{1} << 53) throw OutOfResources("a number of the prompt is not a double");
   return static_cast<double>(x);
 }
 

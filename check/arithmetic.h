@@ -41,7 +41,7 @@ struct Intervals {
   static constexpr bool kRounded = false;
   static constexpr std::uint64_t kWork = kPerInterval, kPerFunction = 4, kPerProduct = 1;
   static constexpr std::uint64_t kStored = 2;
-  static Number number(std::int64_t x);  // out of resources where it is no double
+  static Number number(std::int64_t x);  // out of resources where it is not a double
   static Number power(std::int64_t exponent) { return std::ldexp(1.0, static_cast<int>(exponent)); }
 };
 

@@ -27,10 +27,10 @@ class Verification {
     read_task(frame.object("task"));
     const bool by_task = report_.kind == "capacity" && claim_.has("by") && claim_.word("by") == "task";
     if (by_task != !frame.has("model"))
-      throw Malformed(by_task ? "the certificate speaks of no model, and names one"
+      throw Malformed(by_task ? "a capacity certificate by task has no model; this one names one"
                               : "the certificate names no model");
     if (by_task) {
-      if (model) throw Malformed("the certificate speaks of no model; none is expected on the command line");
+      if (model) throw Malformed("this certificate has no model; omit the model file");
       return;
     }
     check_model_hash(frame, model);
@@ -126,7 +126,7 @@ class Verification {
     return prompt;
   }
   std::vector<Prompt> prompts_of(const Json& array, const std::string& where, std::int64_t positions) const {
-    if (!array.is_array()) throw Malformed(text(where, " is no array"));
+    if (!array.is_array()) throw Malformed(text(where, " is not an array"));
     std::vector<Prompt> prompts;
     for (const auto& entry : array) prompts.push_back(prompt_of(entry, where, positions));
     return prompts;
@@ -211,7 +211,7 @@ class Verification {
       holds(row_at(*task_, pair.first, t) == row_at(*task_, pair.second, t),
             text("the prompts differ at position ", t, ", after the cut"));
     const Json& claimed = claim_.take("states");
-    if (!claimed.is_array()) throw Malformed("states is no array");
+    if (!claimed.is_array()) throw Malformed("states is not an array");
     std::int64_t counted = 0, numbers = 0;
     for (const bool first : {true, false}) {
       const Prompt& prompt = first ? pair.first : pair.second;
@@ -238,8 +238,8 @@ class Verification {
     }
     one_is_wrong(pair);
     holds(bits == counted, text("nominal_bits is ", bits, "; the state has ", counted));
-    say(text("after ", cut, " positions both prompts leave the same ", numbers, " numbers, ", counted,
-             " bits, in ", claimed.size(), claimed.size() == 1 ? " layer" : " layers"));
+    say(text("after ", plural(cut, "position"), " both prompts leave the same ", plural(numbers, "number"),
+             ", ", plural(counted, "bit"), ", in ", plural(claimed.size(), "layer")));
     if (!pair.forced) return;
     const Beginnings family(*task_, claim_.number("alphabet", 1));
     for (const std::int64_t c : {cut, cut - 1}) {
@@ -251,10 +251,10 @@ class Verification {
       std::int64_t states = 0;
       for (const auto& state : model_->states()) states += state.bits;
       if (!family.exceed(c, states, budget_)) continue;
-      say(text("forced: ", family.shown(c), ", 2^", states, " states after ", c, " positions"));
+      say(text("forced: ", family.shown(c), ", 2^", states, " states after ", plural(c, "position")));
       return;
     }
-    throw Rejected("the beginnings are no more than the states: nothing is forced");
+    throw Rejected("at least as many states as beginnings: not forced");
   }
 
   void sparse_pair() {
@@ -264,7 +264,7 @@ class Verification {
     const Row key = message.numbers("key"), value = message.numbers("value");
     message.done();
     const Json& listed = claim_.take("selected");
-    if (!listed.is_array()) throw Malformed("selected is no array");
+    if (!listed.is_array()) throw Malformed("selected is not an array");
     std::vector<Row> selected;
     for (const auto& group : listed) selected.push_back(numbers_of(group, "selected"));
 
@@ -410,7 +410,7 @@ class Verification {
 
   void construction() {
     const Json& sets = claim_.take("checked");
-    if (!sets.is_array() || sets.empty()) throw Malformed("checked is no array of sets");
+    if (!sets.is_array() || sets.empty()) throw Malformed("checked is not an array of sets");
     const std::int64_t claimed = claim_.number("instances", 1);
     const std::string digest = claim_.word("digest");
     for (const auto& entry : sets) {

@@ -42,7 +42,7 @@ Json parse_json(const std::string& content, const std::string& where) {
 }
 
 Members::Members(const Json& object, std::string where) : object_(object), where_(std::move(where)) {
-  if (!object.is_object()) throw Malformed(text(where_, " is no object"));
+  if (!object.is_object()) throw Malformed(text(where_, " is not an object"));
 }
 bool Members::has(const std::string& name) const { return object_.contains(name); }
 const Json& Members::take(const std::string& name) {
@@ -53,7 +53,7 @@ const Json& Members::take(const std::string& name) {
 }
 std::int64_t Members::number(const std::string& name, std::int64_t low, std::int64_t high) {
   const Json& value = take(name);
-  if (!value.is_number_integer()) throw Malformed(text(where_, ": \"", name, "\" is no whole number"));
+  if (!value.is_number_integer()) throw Malformed(text(where_, ": \"", name, "\" is not a whole number"));
   const auto number = value.get<std::int64_t>();
   if (number < low || number > high)
     throw Malformed(text(where_, ": \"", name, "\" is ", number, "; ", low, " to ", high, " expected"));
@@ -61,7 +61,7 @@ std::int64_t Members::number(const std::string& name, std::int64_t low, std::int
 }
 std::string Members::word(const std::string& name) {
   const Json& value = take(name);
-  if (!value.is_string()) throw Malformed(text(where_, ": \"", name, "\" is no string"));
+  if (!value.is_string()) throw Malformed(text(where_, ": \"", name, "\" is not a string"));
   return value.get<std::string>();
 }
 Row Members::numbers(const std::string& name) {
@@ -74,11 +74,12 @@ void Members::done() const {
 }
 
 Row numbers_of(const Json& array, const std::string& where) {
-  if (!array.is_array()) throw Malformed(text(where, " is no array of numbers"));
+  if (!array.is_array()) throw Malformed(text(where, " is not an array of numbers"));
   Row numbers;
   numbers.reserve(array.size());
   for (const auto& entry : array) {
-    if (!entry.is_number_integer()) throw Malformed(text(where, " holds something that is no whole number"));
+    if (!entry.is_number_integer())
+      throw Malformed(text(where, " holds something that is not a whole number"));
     numbers.push_back(entry.get<std::int64_t>());
   }
   return numbers;

@@ -26,7 +26,7 @@ struct Automaton {
 };
 
 std::vector<Row> rows_of(const Json& array, const std::string& where) {
-  if (!array.is_array()) throw Malformed(text(where, " is no array"));
+  if (!array.is_array()) throw Malformed(text(where, " is not an array"));
   std::vector<Row> rows;
   for (const auto& entry : array) rows.push_back(numbers_of(entry, where));
   return rows;
@@ -96,8 +96,8 @@ class WordVerification {
     size.done();
     options.done();
     m.done();
-    say(text("task ", name, ": an automaton of ", automaton_.states(), " states and ",
-             automaton_.letters.size(), " letters"));
+    say(text("task ", name, ": an automaton of ", plural(automaton_.states(), "state"), " and ",
+             plural(automaton_.letters.size(), "letter")));
     check_model_hash(frame, model);
     model_ = std::make_unique<Model>(*model, budget);
     check_fit();
@@ -203,7 +203,8 @@ class WordVerification {
     holds(compared == edges, text("edges is ", edges, "; the graph has ", compared));
     holds(deepest == depth, text("depth is ", depth, "; the graph has ", deepest));
     holds(digest == lines.hexadecimal(), "the digest is that of another graph");
-    say(text("right at every length: ", found, " reachable states, all ", compared, " edges compared"));
+    say(text("right at every length: ", plural(found, "reachable state"), ", all ", plural(compared, "edge"),
+             " compared"));
   }
 
   void wrong_word() {
@@ -233,7 +234,8 @@ class WordVerification {
     report_.prompts = report_.answers = 1;
     holds(given.front() == answer, text("the model answers ", given.front()));
     holds(answer != expected, "the model's answer is right");
-    say(text("a word of ", word.size(), " letters: the model answers ", answer, ", the task ", expected));
+    say(text("a word of ", plural(word.size(), "letter"), ": the model answers ", answer, ", the task ",
+             expected));
     if (claim_.has("proof")) forced();
   }
 
@@ -281,8 +283,8 @@ class WordVerification {
                         (rests_after(model_->header(), *bytes_, length, budget_) + (always ? 1 : period)) *
                             static_cast<Int>(length);
     holds(static_cast<Int>(letters) >= counted, text("letters is ", letters, "; more are counted"));
-    say(text("forced: whatever its weights, a model of these shapes is wrong on a word of at most ", letters,
-             " letters"));
+    say(text("forced: whatever its weights, a model of these shapes is wrong on a word of at most ",
+             plural(letters, "letter")));
   }
 
   Budget& budget_;
@@ -296,12 +298,12 @@ class WordVerification {
 }  // namespace
 
 void check_model_hash(Members& frame, const std::string* model) {
-  if (!model) throw Malformed("the certificate speaks of a model; its file is expected on the command line");
+  if (!model) throw Malformed("this certificate has a model; its file is expected on the command line");
   Members named = frame.object("model");
   const std::string hash = named.word("sha256");
   named.done();
   if (hash.size() != 64 || hash.find_first_not_of("0123456789abcdef") != std::string::npos)
-    throw Malformed("model.sha256 is no SHA-256 in lower case");
+    throw Malformed("model.sha256 is not a SHA-256 in lower case");
   holds(hash == sha256(*model), "the model file is another one: its SHA-256 differs");
 }
 

@@ -98,7 +98,7 @@ Beginnings::Beginnings(const Task& task, std::int64_t alphabet)
     same(size("sigma"));
     most_positions_ = 2 * size("n");
     holds(corners_keep_margin(size("d"), size("f"), size("margin")),
-          "no corners keep the margin: nothing is forced");
+          "no corners keep the margin: not forced");
     const std::int64_t corners = std::int64_t{1} << std::min<std::int64_t>(size("d"), 62);
     // Every point that is there has a corner of its own, or the last corner repeats and is not asked for.
     entries_ = [corners](std::int64_t c) { return (c + 1) / 2 > corners ? corners - 1 : c / 2; };
@@ -147,7 +147,7 @@ Beginnings::Beginnings(const Task& task, std::int64_t alphabet)
     else
       entries_ = [w](std::int64_t c) { return c > w ? w + 1 : c; };
   } else {
-    throw Rejected("no family of beginnings is known for this task: nothing is forced");
+    throw Rejected("no family of beginnings is known for this task: not forced");
   }
 }
 
@@ -194,7 +194,7 @@ std::string forced_by_partial_sums(Model& model, const Task& task, const PromptP
     same_outside(
         task, pair, [count](std::int64_t t) { return t < count; }, name);
   };
-  const char* const too_few = "the contents of the part are no more than its partial sums: nothing is forced";
+  const char* const too_few = "at least as many partial sums as contents of the part: not forced";
   const auto said = [&](const std::string& contents) {
     return text("forced: ", contents, ", 2^", partial_bits, " partial sums");
   };
@@ -224,7 +224,7 @@ std::string forced_by_partial_sums(Model& model, const Task& task, const PromptP
     holds(power_exceeds(size("m"), size("m"), partial_bits, budget), too_few);
     return said(text(size("m"), "^", size("m"), " functions z_1"));
   }
-  throw Rejected("no part of this task is counted against partial sums: nothing is forced");
+  throw Rejected("no part of this task is counted against partial sums: not forced");
 }
 
 TranscriptCount transcript_count(const TranscriptBits& given, std::int64_t T, std::int64_t x0,
@@ -269,9 +269,9 @@ std::string forced_by_transcripts(Model& model, const Task& task, const PromptPa
   const auto [arguments, bits] = transcript_count({part, before, after, early}, T, x0, y);
   if (early)
     holds(images_spread(m, T, x0, before, budget),
-          "T functions z_1 of one class need not have many images: nothing is forced");
+          "T functions z_1 of one class need not have many images: not forced");
   holds(power_exceeds(N1, arguments, bits, budget),
-        "the functions z_2 are no more than the transcripts: nothing is forced");
+        "at least as many transcripts as functions z_2: not forced");
   return text("forced: ", N1, "^", number(arguments), " tables, 2^", number(bits), " transcripts (M_part ",
               number(part), early ? ", s_0 " + number(before) : "", ", s_1 ", number(after), ")");
 }
@@ -290,12 +290,12 @@ std::string contents_exceed_messages(std::int64_t n, std::int64_t M, const Shape
   holds(blocks > read, "every complete block can be selected");
   if (!values) {
     holds(binomial_exceeds(M, sparse.block, bits, budget),
-          "the contents are no more than the messages: nothing is forced");
+          "at least as many messages as contents: not forced");
     return text("forced: C(", M, ", ", sparse.block, ") contents, 2^", bits, " messages");
   }
   holds(*values <= M - sparse.block, "values leaves too few others to fill a block");
   holds(subsets_exceed(*values, 0, sparse.block, bits, budget),
-        "a message can determine so many values: nothing is forced");
+        "a message can determine so many values: not forced");
   holds(mul(M - *values + 1, blocks) > mul(read, M),
         "no value need be undetermined in more blocks than are selected");
   return text("forced: sets of none to ", sparse.block, " of ", *values, " values, 2^", bits,

@@ -75,7 +75,7 @@ class RegularFile {
     struct stat status {};
     if (file_ < 0 || fstat(file_, &status) != 0)
       throw Malformed(text("cannot read ", path, ": ", std::strerror(errno)));
-    if (!S_ISREG(status.st_mode)) throw Malformed(text(path, " is no regular file"));
+    if (!S_ISREG(status.st_mode)) throw Malformed(text(path, " is not a regular file"));
     size_ = static_cast<std::uint64_t>(status.st_size);
   }
   RegularFile(const RegularFile&) = delete;
@@ -161,12 +161,9 @@ int say(const Arguments& arguments, int code, const char* verdict, const std::st
   }
   std::cout << word << " " << report.kind << "\n";
   for (const auto& line : report.lines) std::cout << "  " << line << "\n";
-  const auto counted = [](std::uint64_t count, const char* noun) {
-    return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
-  };
-  std::cout << "  reran " << counted(report.prompts, "prompt") << ", "
-            << counted(report.answers, "reference answer") << ", "
-            << counted(report.multiply_adds, "multiply-add") << "\n";
+  std::cout << "  reran " << plural(report.prompts, "prompt") << ", "
+            << plural(report.answers, "reference answer") << ", "
+            << plural(report.multiply_adds, "multiply-add") << "\n";
   return code;
 }
 

@@ -81,7 +81,7 @@ ModelHeader read_header(const TensorFile& file) {
   }
   if (header.mode == "real" && file.metadata().contains("tables")) {
     const Json json = parse_json(metadata(file, "tables"), "the model's tables");
-    if (!json.is_object()) throw Malformed("the model's tables are no object");
+    if (!json.is_object()) throw Malformed("the model's tables are not an object");
     for (const auto& [name, entry] : json.items()) {
       Members m(entry, "a table of the model");
       RealFunction& function = header.functions[name];

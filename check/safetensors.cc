@@ -74,13 +74,14 @@ TensorFile::TensorFile(const std::string& bytes) {
     throw Malformed(text("the model's header claims ", header, " bytes of a file of ", bytes.size()));
   const auto data = static_cast<std::int64_t>(bytes.size() - 8 - header);
   const Json json = parse_json(bytes.substr(8, header), "the model's header");
-  if (!json.is_object()) throw Malformed("the model's header is no object");
+  if (!json.is_object()) throw Malformed("the model's header is not an object");
   std::vector<std::pair<std::int64_t, std::int64_t>> ranges;
   for (const auto& [name, entry] : json.items()) {
     if (name == "__metadata__") {
-      if (!entry.is_object()) throw Malformed("the model's __metadata__ is no object");
+      if (!entry.is_object()) throw Malformed("the model's __metadata__ is not an object");
       for (const auto& [key, value] : entry.items()) {
-        if (!value.is_string()) throw Malformed("the model's __metadata__ holds something that is no string");
+        if (!value.is_string())
+          throw Malformed("the model's __metadata__ holds something that is not a string");
         metadata_[key] = value.get<std::string>();
       }
       continue;

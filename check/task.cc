@@ -350,7 +350,7 @@ class Khop final : public TokenTask {
 }  // namespace
 
 std::int64_t Task::follow(std::int64_t, std::int64_t) const {
-  throw Malformed(text(name, " is no automaton task"));
+  throw Malformed(text(name, " is not an automaton task"));
 }
 Task::Range Task::range(std::int64_t) const { return {0, 0}; }
 void Task::rules(const Prompt&) const {}

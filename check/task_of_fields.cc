@@ -102,7 +102,7 @@ class SparseAverage final : public Task {
     for (std::int64_t i = 0; i < n_; ++i)
       for (std::int64_t j = 1; j < q_; ++j)
         if (p.fields[0][at(i * q_ + j - 1)] >= p.fields[0][at(i * q_ + j)])
-          throw Rejected("a subset of a sparse-average prompt does not increase");
+          throw Rejected("a subset of a sparse-average prompt is not strictly increasing");
   }
   std::int64_t choices(const Prompt&) const override {
     Int count = binomial(n_, q_);

@@ -48,6 +48,12 @@ std::string text(const Parts&... parts) {
   return out.str();
 }
 
+// "1 layer", "12 layers"
+template <class Count>
+std::string plural(Count count, const char* noun) {
+  return text(count, " ", noun, count == 1 ? "" : "s");
+}
+
 inline constexpr std::int64_t kLargestNumber = std::int64_t{1} << 62;  // of a certificate, in absolute value
 inline constexpr std::uint64_t kDefaultWork = 1'000'000'000'000;       // multiply-adds
 inline constexpr std::uint64_t kMostNumbers = std::uint64_t{1}

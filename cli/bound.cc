@@ -71,7 +71,8 @@ void print_verdicts(const std::vector<Verdict>& verdicts) {
     if (horizon && *horizon >= 1e7) shown = fmt::format("{:.2g}", *horizon);
     if (v.horizon && *v.horizon >= Integer(1) << 332)  // 10^100 and more
       shown = fmt::format("2^{}", bit_length(*v.horizon) - 1);
-    const std::string status(status_name(v.status));  // a long one takes from the column behind it
+    // A theorem that decides nothing has no status here. A long word takes from the column behind it.
+    const std::string status(v.outcome == Outcome::open ? "-" : status_name(v.status));
     fmt::print("{:<15}{:<13}{:<25}{:<9}{:>{}}{:>11} {:<15}{:>8}{:>8}\n", v.task, outcome_name(v.outcome),
                v.theorem.empty() ? "-" : v.theorem, status, number(v.left),
                20 - std::max<std::size_t>(9, status.size()), number(v.right), unit.empty() ? "-" : unit,
@@ -103,7 +104,9 @@ void print_explanation(const Verdict& v) {
     fmt::print("\n");
   } else {
     const Theorem& t = theorem(v.theorem);
-    fmt::print(" by {} ({}, {})\n", t.id, source_text(v.source, v.reference), status_name(v.status));
+    const bool open = v.outcome == Outcome::open;
+    fmt::print("{}{} ({}, {}){}\n", open ? ": " : " by ", t.id, source_text(v.source, v.reference),
+               status_name(v.status), open ? " does not decide it" : "");
     print_wrapped("  ", "  ", std::string(t.statement));
   }
   for (const auto& h : v.hypotheses)

@@ -17,6 +17,7 @@
 #include "rung/adversary/scaling.h"
 #include "rung/base/command_line.h"
 #include "rung/base/json_fields.h"
+#include "rung/base/plural.h"
 #include "rung/base/staged_file.h"
 #include "rung/ranks/launch.h"
 #include "rung/store/store.h"
@@ -58,16 +59,16 @@ void print_claim(const Target& target, const Certificate& certificate) {
     const auto fields = task.fields();
     for (std::int64_t t = 0; t < pair->first.positions; ++t)
       differing += prompt_row(pair->first, fields, t) != prompt_row(pair->second, fields, t);
-    fmt::print("  they differ at {} of {} positions; the model answers {} to both\n", differing,
-               pair->first.positions, task.answer_text(pair->answer));
+    fmt::print("  they differ at {} of {}; the model answers {} to both\n", differing,
+               counted(pair->first.positions, "position"), task.answer_text(pair->answer));
   } else if (const auto* wrong = std::get_if<WrongAnswerClaim>(&certificate.claim)) {
     fmt::print("  prompt      {} -> {}\n  the model answers {}\n", shorten(task.text(wrong->prompt)),
                task.answer_text(wrong->expected), task.answer_text(wrong->answer));
   } else if (const auto* word = std::get_if<WrongWordClaim>(&certificate.claim)) {
     std::string letters;
     for (const auto letter : word->word) letters += (letters.empty() ? "" : " ") + task.symbol(0, letter);
-    fmt::print("  word        {} -> {}, {} letters\n  the model answers {}\n", shorten(letters),
-               word->expected, word->word.size(), word->answer);
+    fmt::print("  word        {} -> {}, {}\n  the model answers {}\n", shorten(letters), word->expected,
+               counted(word->word.size(), "letter"), word->answer);
   }
 }
 
@@ -195,7 +196,7 @@ Result<int> run_break(const BreakFlags& flags) {
           std::remove(path.c_str());  // the search is over
     }
   }
-  std::string resumable;  // what the same command would go on with
+  std::string resumable;  // what the same command would resume from
   if (!outcome.certificate && !options.checkpoint.empty())
     for (const auto& path : checkpoint_paths(options.checkpoint))
       if (resumable.empty() && std::filesystem::exists(path)) resumable = path;
@@ -223,9 +224,9 @@ Result<int> run_break(const BreakFlags& flags) {
              evidence_name(outcome.verdict));
   fmt::print("  why         {}\n", outcome.reason);
   if (outcome.nominal_bits > 0)
-    fmt::print("  state       {} bits on paper{}\n", outcome.nominal_bits,
+    fmt::print("  state       {} on paper{}\n", counted(outcome.nominal_bits, "bit"),
                outcome.effective_bits ? fmt::format(", {:.1f} effective", *outcome.effective_bits) : "");
-  fmt::print("  cost        {} evaluations, {:.2f} s\n", outcome.evaluations, outcome.seconds);
+  fmt::print("  cost        {}, {:.2f} s\n", counted(outcome.evaluations, "evaluation"), outcome.seconds);
   if (outcome.certificate) {
     print_claim(target, *outcome.certificate);
     fmt::print("  certificate {} ({})\n", claim_kind(outcome.certificate->claim),

@@ -153,7 +153,7 @@ std::string mlp_line(const Construction& made) {
 Result<int> build_one(const BuildFlags& flags) {
   std::error_code ignored;
   if (flags.certificate && (*flags.out == kStandardOutput || std::filesystem::is_other(*flags.out, ignored)))
-    return fail(ErrorCode::io, "[build] a certificate speaks of a file; {} is a stream",
+    return fail(ErrorCode::io, "[build] a certificate needs a file; {} is a stream",
                 rung::quoted(*flags.out));
   ConstructionRequest request = request_of(flags);
   const VerificationOptions options = verification_of(flags);
@@ -229,7 +229,7 @@ Result<int> build_one(const BuildFlags& flags) {
     fmt::print("p = {} fails   {}\n", *search->failed_at, show_failure(task, *search->failure));
   for (const auto& less : reduced)
     fmt::print("fails         {}: {}\n", less.what, show_failure(task, less.failure));
-  fmt::print("verified      {}: {}, {}\n", mode_name(found->mode), counted(found->instances, "instance"),
+  fmt::print("checked       {}: {}, {}\n", mode_name(found->mode), counted(found->instances, "instance"),
              counted(found->errors, "error"));
   if (found->interval)
     fmt::print("all inputs    {}: {}\n",

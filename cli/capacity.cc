@@ -8,6 +8,7 @@
 #include "cli/task_flags.h"
 #include "cli/terminal_line.h"
 #include "rung/base/json_fields.h"
+#include "rung/base/plural.h"
 #include "rung/base/size_text.h"
 #include "rung/capacity/capacity.h"
 
@@ -89,20 +90,25 @@ nlohmann::ordered_json document(const Task& task, const Capacity& capacity) {
 }
 
 void print_table(const Task& task, const Capacity& capacity) {
-  const bool counted = capacity.method == CapacityMethod::enumeration;
-  fmt::print("{} {}: {} {}\n\n", task.name(), task.size().dump(), capacity.prompts,
-             counted ? "prompts, all there are" : "prompts sampled; every number is a lower bound");
+  const bool enumerated = capacity.method == CapacityMethod::enumeration;
+  fmt::print("{} {}: {} {}\n\n", task.name(), task.size().dump(), counted(capacity.prompts, "prompt"),
+             enumerated ? "(all)" : "sampled; every number is a lower bound");
   fmt::print("{:>7}  {:>12}  {:>10}  {:>5}\n", "tokens", "classes", "lg classes", "bits");
   for (const CutCapacity& cut : capacity.cuts)
-    fmt::print("{:>7}  {:>12}  {:>10.3f}  {:>5}{}\n", cut.position, cut.classes, lg(cut.classes),
-               class_bits(cut.classes),
-               counted && !cut.exact() ? fmt::format("  at least; {} suffice", *cut.upper) : std::string());
+    fmt::print(
+        "{:>7}  {:>12}  {:>10.3f}  {:>5}{}\n", cut.position, cut.classes, lg(cut.classes),
+        class_bits(cut.classes),
+        enumerated && !cut.exact() ? fmt::format("  at least; {} suffice", *cut.upper) : std::string());
   const CutCapacity& most = capacity.cuts[capacity.largest];
-  fmt::print("\nstate bits needed: {}{} ({} classes after {} tokens)\n", most.exact() ? "" : "at least ",
-             class_bits(most.classes), most.classes, most.position);
-  if (const auto& figure = capacity.theorem)
-    fmt::print("theorem: {}; {} = 2^{:.3f} classes after {} tokens, {} bits\n", figure->statement,
-               figure->count.formula(), figure->count.lg(), figure->cut, bits_needed(figure->count).str());
+  fmt::print("\nstate bits needed: {}{} ({} {} after {})\n", most.exact() ? "" : "at least ",
+             class_bits(most.classes), most.classes, most.classes == 1 ? "class" : "classes",
+             counted(most.position, "token"));
+  if (const auto& figure = capacity.theorem) {
+    const Integer bits = bits_needed(figure->count);
+    fmt::print("theorem: {}; {} = 2^{:.3f} classes after {}, {} bit{}\n", figure->statement,
+               figure->count.formula(), figure->count.lg(), counted(figure->cut, "token"), bits.str(),
+               bits == 1 ? "" : "s");
+  }
 }
 
 Result<int> run_capacity(const CapacityFlags& flags) {

@@ -5,6 +5,7 @@
 
 #include "cli/command.h"
 #include "cli/task_flags.h"
+#include "rung/base/plural.h"
 #include "rung/tasks/automaton_task.h"
 #include "rung/theory/followers.h"
 
@@ -89,8 +90,8 @@ void print_class(const NamedAutomaton& named, const Algebra& algebra,
   fmt::print("{}\n\n", named.text);
   row("letters", fmt::format("{}, {} neutral", named.automaton.letters.size(),
                              algebra.neutral_letter ? "one of them" : "none of them"));
-  row("classes", fmt::format("{} (of {} states)", algebra.classes, named.automaton.states.size()));
-  row("monoid", fmt::format("{} element{}", algebra.monoid, algebra.monoid == 1 ? "" : "s"));
+  row("classes", fmt::format("{} (of {})", algebra.classes, counted(named.automaton.states.size(), "state")));
+  row("monoid", counted(algebra.monoid, "element"));
   row("aperiodic", algebra.periodic ? fmt::format("no: the powers of {} have period {}",
                                                   spelled(named.automaton, algebra.periodic->word),
                                                   algebra.periodic->period)

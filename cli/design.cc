@@ -134,7 +134,7 @@ Result<DesignRequest> design_request(const DesignFlags& flags, std::optional<Cho
   }
   if (flags.layers) request.layers = *flags.layers;
   if (request.layers == 0)
-    return fail(ErrorCode::missing, "[design] how many layers? expected --layers, or a base by --config");
+    return fail(ErrorCode::missing, "[design] number of layers missing; expected --layers, or --config");
   if (flags.mixers) {
     request.mixers.clear();
     for (const std::string& text : split_list(*flags.mixers)) {
@@ -143,8 +143,7 @@ Result<DesignRequest> design_request(const DesignFlags& flags, std::optional<Cho
     }
   }
   if (request.mixers.empty())
-    return fail(ErrorCode::missing,
-                "[design] of which mixers? expected --mixers full,gdelta, or a base by --config");
+    return fail(ErrorCode::missing, "[design] no mixers given; expected --mixers full,gdelta, or --config");
   request.context = flags.architecture.context.value_or(
       request.dimensions.context > 0 ? request.dimensions.context : kDefaultContext);
   request.dimensions.context = request.context;
@@ -207,7 +206,7 @@ void print_layout(const DesignRequest& request, const DesignedLayout& layout, st
     std::erase_if(assumes, [&](const std::string& text) {
       return std::find(request.assumes.begin(), request.assumes.end(), text) != request.assumes.end();
     });
-    if (!assumes.empty()) print_labelled("             ", "taken for granted: " + assumes.back());
+    if (!assumes.empty()) print_labelled("             ", "assumes: " + assumes.back());
   }
   std::string orders;
   for (const LayoutWord& word : layout.suffices)
@@ -216,14 +215,14 @@ void print_layout(const DesignRequest& request, const DesignedLayout& layout, st
   print_labelled("    order    ",
                  layout.orders == 1
                      ? "the only one"
-                     : fmt::format("any that holds {} as a subsequence; nothing separates those, and "
-                                   "the one above spreads its layers evenly",
+                     : fmt::format("any order with {} as a subsequence; all are equivalent, and the one "
+                                   "shown is spread evenly",
                                    orders));
   if (layout.alike > 0)
     print_labelled("    alike    ",
-                   fmt::format("{} other composition{} of the same cost do{} it as surely; nothing "
-                               "separates them",
-                               layout.alike, layout.alike == 1 ? "" : "s", layout.alike == 1 ? "es" : ""));
+                   fmt::format("{} the same cost and status",
+                               layout.alike == 1 ? "1 more composition has"
+                                                 : fmt::format("{} more compositions have", layout.alike)));
 }
 
 void print_excluded(const DesignRequest& request, const ExcludedLayouts& one) {
@@ -278,18 +277,21 @@ void print_design(const Design& design) {
                            : "No layout within the budget is proved to do all of it.");
     for (const NeedVerdict& need : design.lacking)
       print_labelled(
-          "  ", fmt::format(
-                    "{}: {}{}{}", need.need, outcome_name(need.verdict.outcome),
-                    need.verdict.theorem.empty() ? "" : " by " + need.verdict.theorem,
-                    first_failing(need.verdict).empty() ? "" : "; lacking: " + first_failing(need.verdict)));
+          "  ",
+          fmt::format(
+              "{}: {}{}{}", need.need, outcome_name(need.verdict.outcome),
+              need.verdict.theorem.empty()            ? ""
+              : need.verdict.outcome == Outcome::open ? ": " + need.verdict.theorem + " does not decide it"
+                                                      : " by " + need.verdict.theorem,
+              first_failing(need.verdict).empty() ? "" : "; lacking: " + first_failing(need.verdict)));
   } else {
     fmt::print("\n");
     print_labelled(
         "",
         costs.size() == 1
             ? fmt::format("Least {} of all layouts that are known to do it, and how surely:", costs.front())
-            : fmt::format("Least {}: no layout that is known to do it as surely has less of one and no "
-                          "more of the others.",
+            : fmt::format("Least {}, a Pareto front: no layout of equal status is lower in one "
+                          "cost and no higher in the rest.",
                           fmt::join(costs, ", ")));
     for (std::size_t i = 0; i < design.front.size(); ++i) print_layout(request, design.front[i], i + 1);
   }

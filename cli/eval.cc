@@ -252,15 +252,15 @@ void print_forms(const Evaluation& result) {
   const char* rounds =
       forms.rounds ? "; a state is rounded at every step, so the recurrence alone is the model" : "";
   if (!forms.first)
-    fmt::print("forms   parallel and recurrent are equal bit for bit: {} prompts, {} rows{}\n",
-               result.instances, forms.rows, rounds);
+    fmt::print("forms   parallel and recurrent are equal bit for bit: {}, {}{}\n",
+               counted(result.instances, "prompt"), counted(forms.rows, "row"), rounds);
   else
     fmt::print(
-        "forms   parallel and recurrent differ on {} of {} prompts{}\n"
+        "forms   parallel and recurrent differ on {} of {}{}\n"
         "        first in instance {}, layer {}, position {}, coordinate {}: {} parallel, {} recurrent\n",
-        result.instances - forms.equal_prompts, result.instances, rounds, forms.first_index,
-        forms.first->layer, forms.first->position, forms.first->coordinate, forms.first->parallel,
-        forms.first->recurrent);
+        result.instances - forms.equal_prompts, counted(result.instances, "prompt"), rounds,
+        forms.first_index, forms.first->layer, forms.first->position, forms.first->coordinate,
+        forms.first->parallel, forms.first->recurrent);
 }
 
 void print_single(const EvalFlags& flags, const EvalRow& row) {
@@ -272,9 +272,9 @@ void print_single(const EvalFlags& flags, const EvalRow& row) {
   fmt::print("accuracy {:.4f} ({} of {} answers right; {})\n", result.accuracy(), result.right_answers,
              result.answers,
              complete
-                 ? fmt::format("all {} instances", result.instances)
+                 ? fmt::format("all {}", counted(result.instances, "instance"))
                  : fmt::format("95 % interval {:.4f} to {:.4f}", member.interval.low, member.interval.high));
-  if (result.stopped) fmt::print("stopped after {} instances\n", result.instances);
+  if (result.stopped) fmt::print("stopped after {}\n", counted(result.instances, "instance"));
   print_wrong(row, member);
   if (flags.forms) print_forms(result);
   fmt::print("label {}: {}\n", label_name(member.label.letter), member.label.reason);

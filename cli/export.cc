@@ -50,10 +50,8 @@ Result<int> run_export(const ExportFlags& flags) {
   }
   fmt::print("{}\n{}\n", files[0], files[1]);
   if (may_refuse)
-    fmt::print(
-        stderr,
-        "Some sums over {} positions can pass 2^63; {} refuses the prompts where they could, by name.\n",
-        positions, kTorchFileName);
+    fmt::print(stderr, "Some sums over {} positions can pass 2^63; {} refuses such prompts and says why.\n",
+               positions, kTorchFileName);
   return 0;
 }
 

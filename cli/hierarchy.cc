@@ -52,7 +52,7 @@ Result<int> run_hierarchy(const HierarchyFlags& flags) {
     fmt::print("{}\n", hierarchy_table(outcome.document, {.colour = colour}));
     fmt::print("{} of {} cells{}, in {}\n", outcome.done, outcome.of,
                outcome.reused > 0 ? fmt::format(", {} of them reused", outcome.reused) : "", flags.out);
-    fmt::print("the same as a page, every cell opening its evidence: rung report{}\n",
+    fmt::print("as a web page with all evidence: rung report{}\n",
                flags.out == kFolder ? "" : " --hierarchy " + flags.out);
   }
   for (const auto& trouble : outcome.troubles) fmt::print(stderr, "rung: [hierarchy] {}\n", trouble);

@@ -1,4 +1,4 @@
-// Ctrl-C for commands that take long: the first one asks the work to end where it can be gone on from.
+// Ctrl-C for commands that take long: the first one asks the work to end where it can be resumed.
 #pragma once
 
 namespace rung::cli {

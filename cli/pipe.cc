@@ -54,9 +54,9 @@ class Spool {
 Result<int> answer_request(const std::vector<std::string>& arguments) {
   const Spool output("output"), errors("errors");
   if (output.file() < 0 || errors.file() < 0)
-    return fail(ErrorCode::io, "[pipe] no room for an answer: {}", std::strerror(errno));
+    return fail(ErrorCode::io, "[pipe] cannot create a buffer: {}", std::strerror(errno));
   const pid_t child = ::fork();
-  if (child < 0) return fail(ErrorCode::io, "[pipe] no process for an answer: {}", std::strerror(errno));
+  if (child < 0) return fail(ErrorCode::io, "[pipe] cannot start a process: {}", std::strerror(errno));
   if (child == 0) {
     const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
     ::dup2(nothing, STDIN_FILENO);

@@ -9,10 +9,10 @@ namespace rung::cli {
 Result<std::vector<std::string>> read_pipe_request(std::string_view line) {
   RUNG_TRY(const auto request, parse_json(line, "pipe"));
   if (!request.is_object() || request.size() != 1 || !request.contains("arguments"))
-    return fail(ErrorCode::parse, "[pipe] a request that is no object with \"arguments\" alone");
+    return fail(ErrorCode::parse, "[pipe] expected {{\"arguments\": [...]}} and no other field");
   std::vector<std::string> arguments = {"rung"};
   if (!request["arguments"].is_array() || request["arguments"].empty())
-    return fail(ErrorCode::parse, "[pipe] \"arguments\" is no list of words");
+    return fail(ErrorCode::parse, "[pipe] \"arguments\" is not a list of words");
   for (const auto& word : request["arguments"]) {
     if (!word.is_string() || word.get_ref<const std::string&>().find('\0') != std::string::npos)
       return fail(ErrorCode::parse, "[pipe] \"arguments\" holds {}; expected a word", word.dump());

@@ -30,7 +30,7 @@ Result<std::int64_t> read_symbol(std::string_view word, const Task& task, const 
     for (const std::int64_t value : {field.low + i, field.low + field.size - 1 - i})
       if (task.symbol(0, value) == word) return value;
   return fail(ErrorCode::parse,
-              "[input] {} is no token of {}; expected numbers, and signs as rung task writes them",
+              "[input] {} is not a token of {}; expected numbers, and signs as rung task writes them",
               rung::quoted(word), task.name());
 }
 

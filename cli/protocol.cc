@@ -12,6 +12,7 @@
 #include "cli/prompt_input.h"
 #include "cli/text_table.h"
 #include "cli/written_files.h"
+#include "rung/base/plural.h"
 #include "rung/evaluation/evaluation.h"
 #include "rung/protocol/transcript_json.h"
 #include "rung/spec/accounting.h"
@@ -78,7 +79,7 @@ void print_messages(const Transcript& transcript) {
          std::to_string(message.bits)});
   }
   print_rows(rows);
-  if (left_out > 0) fmt::print("... {} more messages (--json has them)\n", left_out);
+  if (left_out > 0) fmt::print("... {} (--json has them)\n", counted(left_out, "more message"));
 }
 
 void print_totals(const Transcript& transcript) {
@@ -92,14 +93,14 @@ void print_totals(const Transcript& transcript) {
                     texts.empty() ? "nothing is sent" : texts});
   }
   print_rows(rows);
-  fmt::print("total {} bits; the formula says {}: {}\n", transcript.charged_bits, transcript.formula_bits,
-             transcript.counts_equal ? "equal" : "NOT EQUAL");
+  fmt::print("total {}; the formula says {}: {}\n", counted(transcript.charged_bits, "bit"),
+             transcript.formula_bits, transcript.counts_equal ? "equal" : "NOT EQUAL");
   if (transcript.asked_bits > 0)
-    fmt::print("asked: {} bits of queries and selections, heard and forgotten, not charged\n",
-               transcript.asked_bits);
+    fmt::print("asked: {} of queries and selections, heard and forgotten, not charged\n",
+               counted(transcript.asked_bits, "bit"));
   if (transcript.read_bits > 0)
-    fmt::print("read: {} bits, the keys and values of selected tokens, beside the formula\n",
-               transcript.read_bits);
+    fmt::print("read: {}, the keys and values of selected tokens, beside the formula\n",
+               counted(transcript.read_bits, "bit"));
 }
 
 void print_transcript(const Transcript& transcript, const TranscriptSubject& subject,
@@ -115,8 +116,9 @@ void print_transcript(const Transcript& transcript, const TranscriptSubject& sub
   fmt::print("\n");
   print_totals(transcript);
   if (transcript.equal_rows)
-    fmt::print("activations: equal to the machine's bit for bit ({} rows of {} numbers)\n",
-               transcript.rows_compared, subject.weights.architecture.dimensions.width);
+    fmt::print("activations: equal to the machine's bit for bit ({} of {})\n",
+               counted(transcript.rows_compared, "row"),
+               counted(subject.weights.architecture.dimensions.width, "number"));
   else
     fmt::print(
         "activations: NOT EQUAL, first at layer {}, position {}, coordinate {}: {} against the machine's "

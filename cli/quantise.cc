@@ -8,6 +8,7 @@
 #include "cli/progress.h"
 #include "cli/written_files.h"
 #include "rung/adversary/state_bits.h"
+#include "rung/base/plural.h"
 #include "rung/evaluation/evaluation.h"
 #include "rung/exact/quantise.h"
 #include "rung/spec/accounting.h"
@@ -189,8 +190,8 @@ Result<int> run_quantise(const QuantiseFlags& flags) {
     print_json(document);
     return 0;
   }
-  fmt::print("{} ({}) on {} {}, {} bits\n", flags.model, format_stack(real.architecture.stack), task->name(),
-             task->size().dump(), options.precision);
+  fmt::print("{} ({}) on {} {}, {}\n", flags.model, format_stack(real.architecture.stack), task->name(),
+             task->size().dump(), counted(options.precision, "bit"));
   auto line = [](const char* when, const Accuracy& measured) {
     fmt::print("{}  accuracy {:.4f} ({} of {} answers right; 95 % interval {:.4f} to {:.4f})\n", when,
                measured.evaluation.accuracy(), measured.evaluation.right_answers, measured.evaluation.answers,
@@ -199,9 +200,11 @@ Result<int> run_quantise(const QuantiseFlags& flags) {
   line("before (fp32)  ", before);
   line("after (mode X) ", after);
   if (memory_before.state > 0)
-    fmt::print("state            {} bits before, {} after\n", memory_before.state, memory_after.state);
+    fmt::print("state            {} before, {} after\n", counted(memory_before.state, "bit"),
+               memory_after.state);
   if (memory_before.cache > 0)
-    fmt::print("cache per token  {} bits before, {} after\n", memory_before.cache, memory_after.cache);
+    fmt::print("cache per token  {} before, {} after\n", counted(memory_before.cache, "bit"),
+               memory_after.cache);
   if (flags.verbose) {
     fmt::print("{:<28}  {:>4}  {:>8}  {:>11}  {:>11}  {:>9}\n", "stored", "bits", "fraction", "largest",
                "rms", "error");

@@ -313,8 +313,8 @@ Result<int> plot(const RunsFlags& flags) {
     print_table(points_table(figure));
   std::fflush(stdout);
   if (figure.left_out > 0)
-    fmt::print(stderr, "{} record{} left out, without {} or {}\n", figure.left_out,
-               figure.left_out == 1 ? "" : "s", figure.x, figure.y);
+    fmt::print(stderr, "{} left out, without {} or {}\n", counted(figure.left_out, "record"), figure.x,
+               figure.y);
   return 0;
 }
 

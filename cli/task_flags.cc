@@ -100,7 +100,7 @@ Result<std::vector<TaskFlags>> TaskFlags::sweep(const std::vector<std::string>& 
     for (const auto& word : comma_words(sweep.substr(equals + 1))) {
       const auto value = parse_size(word);
       if (!value)
-        return fail(ErrorCode::parse, "[{}] --sweep {}: {} is no whole number", area, rung::quoted(sweep),
+        return fail(ErrorCode::parse, "[{}] --sweep {}: {} is not a whole number", area, rung::quoted(sweep),
                     rung::quoted(word));
       for (const auto& one : all) {
         next.push_back(one);

@@ -101,7 +101,7 @@ Command train_command() {
   add("--quiet", "no progress on standard error", &flags->quiet, "Output");
   add("--json", "one JSON document", &flags->json, "Output");
   flags->sizes.declare(command);
-  // A run that goes on has its plan already, and a dry run keeps nothing.
+  // A run that is resumed has its plan already, and a dry run keeps nothing.
   const std::vector<std::string> free = {"--resume",  "--workers", "--store", "--no-store",
                                          "--dry-run", "--quiet",   "--json",  "--lengths"};
   for (Option& option : command.options) {

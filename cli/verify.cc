@@ -16,6 +16,7 @@
 #include "rung/adversary/product_proof.h"
 #include "rung/base/command_line.h"
 #include "rung/base/json_fields.h"
+#include "rung/base/plural.h"
 #include "rung/base/staged_file.h"
 
 namespace rung::cli {
@@ -55,10 +56,10 @@ Result<int> run_verify(const VerifyFlags& flags) {
     return fail(ErrorCode::range, "[verify] depth = {}; expected at least 1", *flags.depth);
   if (flags.sizes.given_sizes().contains("n"))
     return fail(ErrorCode::unsupported,
-                "[verify] --n plays no part: words of every length are tried, or of up to --depth");
+                "[verify] --n is not used: words of every length, or of up to --depth, are tried");
   if (flags.sizes.given_options().contains("read"))
     return fail(ErrorCode::unsupported,
-                "[verify] --read plays no part: the answer is compared after every letter");
+                "[verify] --read is not used: the answer is checked after every letter");
   const bool beside = flags.out && *flags.out != kStandardOutput && !std::filesystem::is_other(*flags.out);
   options.checkpoint = flags.checkpoint ? *flags.checkpoint : beside ? *flags.out + ".checkpoint" : "";
   std::shared_ptr<const Task> task;
@@ -71,7 +72,7 @@ Result<int> run_verify(const VerifyFlags& flags) {
     RUNG_TRY(format, parse_precision(*flags.quantised));
     if (format->format == NumberFormat::fixed)
       return fail(ErrorCode::unsupported,
-                  "[verify] {} is no float format; fp32, bf16, fp16, e4m3 or e5m2 expected",
+                  "[verify] {} is not a float format; fp32, bf16, fp16, e4m3 or e5m2 expected",
                   *flags.quantised);
   }
   RUNG_TRY(const ProductProblem problem, open_product(flags.model, task, flags.depth, format));
@@ -85,7 +86,7 @@ Result<int> run_verify(const VerifyFlags& flags) {
   };
   if (problem.finite && !problem.floats && !flags.json) {
     const ProductMemory memory = product_memory(problem.target, problem.task, options);
-    fmt::print(stderr, "at most {} product states, {:.0f} MB\n", memory.nodes,
+    fmt::print(stderr, "at most {}, {:.0f} MB\n", counted(memory.nodes, "product state"),
                static_cast<double>(memory.bytes) / 1e6);
   }
   RUNG_TRY(const ProductOutcome outcome, search(problem, options, flags.depth));
@@ -135,29 +136,31 @@ Result<int> run_verify(const VerifyFlags& flags) {
                      : "");
       break;
     case ProductVerdict::refuted:
-      fmt::print("  {} wrong word, of {} letter{}: {}\n", outcome.shortest ? "shortest" : "a",
-                 outcome.word.size(), outcome.word.size() == 1 ? "" : "s", word_text(letters));
+      fmt::print("  {} wrong word, of {}: {}\n", outcome.shortest ? "shortest" : "a",
+                 counted(outcome.word.size(), "letter"), word_text(letters));
       if (!outcome.shortest) {
-        fmt::print(
-            "  every word of up to {} letter{} is answered rightly; of longer ones, this one was found\n",
-            outcome.depth, outcome.depth == 1 ? "" : "s");
+        fmt::print("  every word of up to {} is answered rightly; of longer ones, this one was found\n",
+                   counted(outcome.depth, "letter"));
         fmt::print("  why         {}\n", outcome.reason);
       }
       fmt::print("  the model answers {}, the task {}\n", outcome.answer, outcome.expected);
       if (forced)
         fmt::print("  forced      by {} [{}]: no weights of these shapes are right {}\n", forced->theorem,
                    status_name(forced->status),
-                   forced->powers ? fmt::format("on all words of up to {} letters", forced->powers->letters)
-                                  : "at every length");
+                   forced->powers
+                       ? fmt::format("on all words of up to {}", counted(forced->powers->letters, "letter"))
+                       : "at every length");
       break;
     case ProductVerdict::bounded:
-      fmt::print("  right for every word of up to {} letter{}; beyond, nothing is known\n", outcome.depth,
-                 outcome.depth == 1 ? "" : "s");
+      fmt::print("  right for every word of up to {}; beyond, nothing is known\n",
+                 counted(outcome.depth, "letter"));
       fmt::print("  why         {}\n", outcome.reason);
       break;
   }
-  fmt::print("  states      {} reachable, {} edges compared{}\n", outcome.states, outcome.edges,
-             problem.finite && !problem.floats ? fmt::format("; {} bits of state", outcome.state_bits) : "");
+  fmt::print("  states      {} reachable, {} compared{}\n", outcome.states, counted(outcome.edges, "edge"),
+             problem.finite && !problem.floats
+                 ? fmt::format("; {} of state", counted(outcome.state_bits, "bit"))
+                 : "");
   if (certificate && flags.out) {
     if (*flags.out == kStandardOutput)
       fmt::print("  certificate written to standard output\n");

@@ -5,7 +5,7 @@
   experiments/run.py --program build/release/rung --size gpu --out DIR --packed 6 depth
   experiments/run.py --program build/release/rung --size gpu --out DIR --packed 6 --from results capacity-law
 
-DIR/lab/NAME-SIZE is the folder of each experiment (an unfinished one goes on when this is run again), DIR/results/NAME-SIZE.json its
+DIR/lab/NAME-SIZE is the folder of each experiment (an unfinished one resumes when this is run again), DIR/results/NAME-SIZE.json its
 results.json, to be copied to results/. --packed runs so many configurations of one experiment at once, each in a folder of its own
 (start the CUDA MPS daemon first: nvidia-cuda-mps-control -d), and then puts them together; configurations of several experiments that have the same
 plan and seeds are run once, and the others' notes say whose run they show. At the limit the experiments are interrupted, which keeps their finished steps; DIR/results then

@@ -51,7 +51,7 @@ export function comparison(bound) {
   return `${short(left)} ${left > right ? ">" : "≤"} ${short(right)} bits`;
 }
 
-// Bits needed and bits there are, wherever the record keeps them.
+// Bits needed and bits available, wherever the record keeps them.
 export function sides(bound) {
   const numbers = bound?.numbers ?? {};
   const number = (value) => (typeof value === "number" ? value : undefined);

@@ -185,7 +185,7 @@ Result<int> run_lab(const LabFlags& flags) {
       fmt::print("{:<9}  {} ({}): {}\n           {}\n", decision_name(finding.decision),
                  experiment.predictions[i].id, name_of(experiment.predictions[i].scope),
                  experiment.predictions[i].statement, finding.reason);
-      if (!finding.decides.empty()) fmt::print("           would decide it: {}\n", finding.decides);
+      if (!finding.decides.empty()) fmt::print("           to decide it: {}\n", finding.decides);
     }
     fmt::print("\n{:.0f} s; {}\n", result.seconds, options.folder);
   }
@@ -194,7 +194,8 @@ Result<int> run_lab(const LabFlags& flags) {
     return 130;
   }
   if (result.left > 0)
-    fmt::print(stderr, "{} left for --resume without --only\n", counted(result.left, "configuration"));
+    fmt::print(stderr, "{} not run; resume with --resume, without --only\n",
+               counted(result.left, "configuration"));
   return theorem_failed ? 1 : 0;
 }
 

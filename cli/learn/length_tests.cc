@@ -15,16 +15,16 @@ constexpr std::uint64_t kWords = 200, kFewestWords = 8, kLetters = 1 << 20;  // 
 
 Result<std::vector<std::int64_t>> lengths_of(const std::string& text, const TrainingPlan& plan) {
   if (plan.tasks.size() != 1)
-    return fail(ErrorCode::unsupported, "[train] lengths are tested of one task; the plan has {}",
+    return fail(ErrorCode::unsupported, "[train] --lengths needs exactly one task; the plan has {}",
                 plan.tasks.size());
   const TaskRecord& record = plan.tasks.front().task;
   RUNG_TRY(const auto task, make_task(record.name, record.sizes, record.options));
   if (!task->automaton())
-    return fail(ErrorCode::unsupported, "[train] lengths are tested of automaton tasks; {} is none",
+    return fail(ErrorCode::unsupported, "[train] --lengths needs an automaton task; {} is not one",
                 record.name);
   if (plan.dimensions.position != PositionCode::none)
     return fail(ErrorCode::unsupported,
-                "[train] lengths are tested of models without positions; this one has position {}",
+                "[train] --lengths needs a model without positions; this one has position {}",
                 position_name(plan.dimensions.position));
   std::vector<std::int64_t> lengths;
   for (std::size_t at = 0; at <= text.size();) {

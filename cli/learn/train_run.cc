@@ -271,7 +271,7 @@ void say_expected(std::FILE* to, const Expected& expected) {
   if (expected.label) {
     fmt::print(to, "label {}: {}\n", label_name(expected.label->letter), expected.label->reason);
     if (expected.label->ceiling < 1)
-      fmt::print(to, "no such model is right more often than {:.4f}: {}\n", expected.label->ceiling,
+      fmt::print(to, "upper bound on accuracy {:.4f}: {}\n", expected.label->ceiling,
                  expected.label->ceiling_reason);
   }
   if (!expected.quantisable.empty()) fmt::print(to, "will not quantise: {}\n", expected.quantisable);

@@ -16,13 +16,13 @@ std::optional<std::string> not_additive(const Target& target) {
     const auto kind = layer.mixer.kind;
     if (kind == MixerKind::identity || kind == MixerKind::none) continue;
     if (kind != MixerKind::linear)
-      return fmt::format("{} is no sum over tokens", mixer_descriptor(kind).name);
+      return fmt::format("{} is not a sum over tokens", mixer_descriptor(kind).name);
     ++stateful;
   }
   if (stateful != 1 || target.layers[0].mixer.kind != MixerKind::linear)
     return "only one layer of linear attention, the first, is a sum over tokens";
   if (target.layers[0].mixer.conv > 0) return "a short convolution mixes neighbouring tokens";
-  if (target.weights.accumulator == Accumulator::round) return "rounding after every token is no sum";
+  if (target.weights.accumulator == Accumulator::round) return "rounding after every token is not a sum";
   return std::nullopt;
 }
 

@@ -207,7 +207,8 @@ Result<void> search_birthday(const Birthday& birthday, const SearchOptions& opti
         if (!outcome.certificate) continue;
         outcome.verdict = Evidence::refuted;
         outcome.effective_bits = 2 * std::log2(static_cast<double>(next + i + 1));
-        outcome.reason = fmt::format("two of {} prompts end alike, their answers differ", next + i + 1);
+        outcome.reason =
+            fmt::format("two of {} prompts reach the same end; their answers differ", next + i + 1);
         break;
       }
     }
@@ -219,7 +220,8 @@ Result<void> search_birthday(const Birthday& birthday, const SearchOptions& opti
           {outcome.evaluations, birthday.expected_evaluations, outcome.memory_bytes, birthday.stage});
     if (outcome.verdict == Evidence::refuted) break;
     if (next >= birthday.limit || next - last_new > kNothingNew) {
-      outcome.reason = "no further ending appears among these prompts, and none of those seen is shared";
+      outcome.reason =
+          "no new end state appears among these prompts, and no two with different answers share one";
       break;
     }
     if (table.size() * kBirthdayEntryBytes > options.memory_bytes) {

@@ -40,8 +40,8 @@ Result<std::optional<std::string>> load_checkpoint(const std::string& path, cons
   if (!file) return fail(ErrorCode::io, "[break] cannot read the checkpoint {}", path);
   const std::size_t header = kMagic.size() + 2 * fingerprint.size();
   if (bytes.size() < header || !bytes.starts_with(kMagic))
-    return fail(ErrorCode::format, "[break] {} is no checkpoint of a search; remove it or name another file",
-                path);
+    return fail(ErrorCode::format,
+                "[break] {} is not a checkpoint of a search; remove it or name another file", path);
   const std::string_view body = std::string_view(bytes).substr(header);
   if (bytes.substr(kMagic.size() + fingerprint.size(), fingerprint.size()) != sha256(body))
     return fail(ErrorCode::format, "[break] the checkpoint {} is damaged; remove it to start again", path);

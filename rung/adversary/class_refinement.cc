@@ -28,6 +28,7 @@
 #include "rung/adversary/resumed_run.h"
 #include "rung/adversary/state_bits.h"
 #include "rung/base/parallel.h"
+#include "rung/base/plural.h"
 #include "rung/base/random.h"
 
 namespace rung {
@@ -288,10 +289,10 @@ Fitness class_refinement_fitness(const Target& target) {
   if (target.weights.decode.steps > 0) return {false, "chain of thought", 0};
   const double all =
       static_cast<double>(layout->domain(1)) * std::log2(static_cast<double>(layout->domain(1)));
-  return {
-      true,
-      fmt::format("one full layer, {} state bits, {:.0f} bits of functions z_2", target.nominal_bits, all),
-      std::max(std::min(all, 24.0), static_cast<double>(target.nominal_bits) / 2)};
+  return {true,
+          fmt::format("one full layer, {}, {:.0f} bits of functions z_2",
+                      counted(target.nominal_bits, "state bit"), all),
+          std::max(std::min(all, 24.0), static_cast<double>(target.nominal_bits) / 2)};
 }
 
 Result<AttackOutcome> run_class_refinement(const Target& target, const SearchOptions& options) {

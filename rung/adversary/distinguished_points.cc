@@ -24,6 +24,7 @@
 #include "rung/adversary/search_clock.h"
 #include "rung/adversary/state_collision.h"
 #include "rung/base/parallel.h"
+#include "rung/base/plural.h"
 #include "rung/base/random.h"
 #include "rung/ranks/task_queue.h"
 #include "rung/spec/mixers.h"
@@ -406,7 +407,8 @@ class DistinguishedPointsSearch {
 Fitness distinguished_points_fitness(const Target& target) {
   if (const auto reason = not_purely_recurrent(target)) return {false, *reason, 0};
   const double bits = static_cast<double>(target.nominal_bits);
-  return {true, fmt::format("a recurrent state of {} bits, as a black box", target.nominal_bits), bits / 2};
+  return {true, fmt::format("a recurrent state of {}, as a black box", counted(target.nominal_bits, "bit")),
+          bits / 2};
 }
 
 Result<AttackOutcome> run_distinguished_points(const Target& target, const SearchOptions& options) {

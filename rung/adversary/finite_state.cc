@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "rung/base/plural.h"
+
 namespace rung {
 namespace {
 
@@ -57,7 +59,8 @@ std::optional<std::string> why_not_finite(const Weights& weights, const std::vec
   if (!dimensions.causal) return "it is an encoder, which has no state";
   if (dimensions.position != PositionCode::none)
     return fmt::format("it has a position code ({})", position_name(dimensions.position));
-  if (dimensions.context > 0) return fmt::format("the file has a context of {} tokens", dimensions.context);
+  if (dimensions.context > 0)
+    return fmt::format("the file has a context of {}", counted(dimensions.context, "token"));
   if (weights.decode.steps > 0) return "it answers by a chain of thought";
   for (std::size_t i = 0; i < layers.size(); ++i)
     if (const auto reason = why_mixer_grows(layers[i].mixer, weights.accumulator, floats))

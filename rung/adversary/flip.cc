@@ -14,6 +14,7 @@
 #include "rung/adversary/prompt_family.h"
 #include "rung/adversary/resumed_run.h"
 #include "rung/adversary/state_bits.h"
+#include "rung/base/plural.h"
 
 namespace rung {
 namespace {
@@ -33,7 +34,7 @@ Fitness flip_fitness(const Target& target) {
   const double bits = activation_bits(target);
   const bool cached = !std::all_of(target.layers.begin(), target.layers.end(),
                                    [](const auto& layer) { return has_bounded_state(layer.mixer); });
-  return {true, fmt::format("answer activations of {} bits", bits),
+  return {true, fmt::format("answer activations of {}", counted(bits, "bit")),
           cached ? bits / 2 : std::max(bits / 2, kAfterCollisions)};
 }
 

@@ -17,6 +17,7 @@
 
 #include "rung/adversary/additive_state.h"
 #include "rung/adversary/search_clock.h"
+#include "rung/base/plural.h"
 #include "rung/base/random.h"
 
 namespace rung {
@@ -241,7 +242,8 @@ Fitness generalised_birthday_fitness(const Target& target) {
             fmt::format("an additive state of {} bits over {} tokens needs lists beyond 2^{} elements", bits,
                         state.terms.size(), kMostWindow),
             0};
-  return {true, fmt::format("an additive state of {} bits, 2^{} lists", bits, tree->levels), tree->lg_work()};
+  return {true, fmt::format("an additive state of {}, 2^{} lists", counted(bits, "bit"), tree->levels),
+          tree->lg_work()};
 }
 
 Result<AttackOutcome> run_generalised_birthday(const Target& target, const SearchOptions& options) {

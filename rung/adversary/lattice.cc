@@ -61,7 +61,7 @@ std::optional<LinearValues> linear_values(const AdditiveState& state, std::strin
         if (reduce(state.term(slot, static_cast<std::size_t>(v))[i] - state.term(slot, 0)[i] -
                    v * key[static_cast<std::size_t>(i)]) != 0) {
           reason =
-              fmt::format("what value {} brings at token {} is not {} times what value 1 brings", v, slot, v);
+              fmt::format("values are not linear: value {} at token {} is not {} times value 1", v, slot, v);
           return std::nullopt;
         }
     values.keys.push_back(std::move(key));

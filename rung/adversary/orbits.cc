@@ -91,7 +91,8 @@ std::optional<WrongPower> wrong_power(const Target& target, const ProductTask& t
 namespace {
 
 Fitness orbits_fitness(const Target& target) {
-  if (!target.task->automaton()) return {false, fmt::format("{} is no automaton task", target.task->name())};
+  if (!target.task->automaton())
+    return {false, fmt::format("{} is not an automaton task", target.task->name())};
   const auto problem = make_product(target.weights, target.task, {});
   if (!problem) return {false, problem.error().message};
   return {true, "a finite automaton: the powers of a short word repeat"};

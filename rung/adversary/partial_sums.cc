@@ -16,6 +16,7 @@
 #include "rung/adversary/forced_proof.h"
 #include "rung/adversary/full_layer_view.h"
 #include "rung/adversary/state_bits.h"
+#include "rung/base/plural.h"
 #include "rung/base/random.h"
 
 namespace rung {
@@ -108,7 +109,7 @@ Fitness partial_sums_fitness(const Target& target) {
   const std::int64_t activation =
       d.width *
       stored_number(target.weights, d.norm == Norm::rms ? "norm.bits" : "stream.bits", d.precision.bits);
-  return {true, fmt::format("partial sums of {} bits", *bits),
+  return {true, fmt::format("partial sums of {}", counted(*bits, "bit")),
           static_cast<double>(std::min(*bits, activation)) / 2};
 }
 

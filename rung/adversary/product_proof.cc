@@ -46,7 +46,7 @@ Result<ProductProblem> make_product(Weights weights, std::shared_ptr<const Task>
   if (!task->automaton())
     return fail(
         ErrorCode::unsupported,
-        "[verify] {} is no automaton task; parity, modulo, group, flipflop or an automaton file expected",
+        "[verify] {} is not an automaton task; parity, modulo, group, flipflop or an automaton file expected",
         task->name());
   ProductProblem problem;
   problem.floats = quantised.has_value();
@@ -58,14 +58,15 @@ Result<ProductProblem> make_product(Weights weights, std::shared_ptr<const Task>
   const auto reason = why_not_finite(weights, target.layers, problem.floats);
   problem.finite = !reason;
   if (reason && !depth)
-    return fail(
-        ErrorCode::unsupported,
-        "[verify] the model is no finite automaton: {}; a depth is needed, up to which every word is tried",
-        *reason);
+    return fail(ErrorCode::unsupported,
+                "[verify] the model is not a finite automaton: {}; a depth is needed, up to which every word "
+                "is tried",
+                *reason);
   std::int64_t positions = 2;
   for (const auto& layer : target.layers) positions = std::max(positions, longest_window(layer.mixer) + 2);
   if (problem.floats && !problem.finite)
-    return fail(ErrorCode::unsupported, "[verify] the model is no finite automaton in floats: {}", *reason);
+    return fail(ErrorCode::unsupported, "[verify] the model is not a finite automaton in floats: {}",
+                *reason);
   if (problem.floats) positions = depth.value_or(kMostFloatLetters) + 1;
   if (!problem.finite) {
     positions = *depth + 1;

@@ -321,7 +321,7 @@ Fitness reachable_states_fitness(const Target& target) {
   if ((*kernel)->bits((*kernel)->layers()) > kMostBits)
     return {false, "states of exact accumulators are too wide to list", 0};
   const double work = std::min(space->lg_size(), static_cast<double>(target.nominal_bits));
-  return {true, fmt::format("a state of {} bits can be listed", target.nominal_bits),
+  return {true, fmt::format("a state of {} can be listed", counted(target.nominal_bits, "bit")),
           work + std::log2(static_cast<double>(space->slots[0].rows.size()))};
 }
 

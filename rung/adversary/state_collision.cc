@@ -18,6 +18,7 @@
 #include "rung/adversary/resumed_run.h"
 #include "rung/adversary/state_bits.h"
 #include "rung/adversary/varied_prompts.h"
+#include "rung/base/plural.h"
 
 namespace rung {
 namespace {
@@ -44,7 +45,7 @@ Fitness state_collision_fitness(const Target& target) {
   if (const auto reason = unbounded_state(target)) return {false, *reason, 0};
   if (target.length() < 2) return {false, "prompts of one token", 0};
   if (target.nominal_bits < 1) return {false, "no state", 0};
-  return {true, fmt::format("states of {} bits, any task", target.nominal_bits),
+  return {true, fmt::format("states of {}, any task", counted(target.nominal_bits, "bit")),
           static_cast<double>(target.nominal_bits) / 2 + kAfterOthers};
 }
 
@@ -118,8 +119,8 @@ Result<void> collide_states(const Target& target, std::int64_t cut, const Search
   until.stop = [&] { return equivalent >= kEquivalent || (options.stop && options.stop()); };
   RUNG_CHECK(search_birthday(birthday, until, outcome));
   if (!outcome.certificate && equivalent >= kEquivalent)
-    outcome.reason =
-        fmt::format("states after {} positions meet, but the task does not tell the beginnings apart", cut);
+    outcome.reason = fmt::format("states after {} meet, but the task does not tell the beginnings apart",
+                                 counted(cut, "position"));
   return {};
 }
 

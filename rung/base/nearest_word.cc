@@ -42,11 +42,16 @@ std::string_view nearest_word(std::string_view typed, std::span<const std::strin
   return best;
 }
 
+std::string suggest(std::string_view typed, std::span<const std::string_view> known,
+                    std::string_view otherwise) {
+  const auto near = nearest_word(typed, known);
+  return near.empty() ? std::string(otherwise) : fmt::format("did you mean \"{}\"?", near);
+}
+
 std::string suggest(std::string_view typed, std::span<const std::string_view> known) {
-  if (const auto near = nearest_word(typed, known); !near.empty())
-    return fmt::format("did you mean \"{}\"?", near);
   if (known.empty()) return "nothing is expected here";
-  return fmt::format("expected {}{}", known.size() > 1 ? "one of " : "", fmt::join(known, ", "));
+  return suggest(typed, known,
+                 fmt::format("expected {}{}", known.size() > 1 ? "one of " : "", fmt::join(known, ", ")));
 }
 
 std::string quoted(std::string_view text) {

@@ -19,6 +19,10 @@ std::string_view nearest_word(std::string_view typed, std::span<const std::strin
 // `did you mean "full"?`, or `expected one of full, linear` when nothing is near; ready to follow "; ".
 std::string suggest(std::string_view typed, std::span<const std::string_view> known);
 
+// The same where the words are too many to be printed: `otherwise` when nothing is near.
+std::string suggest(std::string_view typed, std::span<const std::string_view> known,
+                    std::string_view otherwise);
+
 // Text of the outside world inside a message: quoted, control bytes as '?', cut after 40 bytes.
 std::string quoted(std::string_view text);
 

@@ -94,7 +94,7 @@ Result<std::int64_t> parse_size(std::string_view text) {
   if (!parts)
     return fail(
         ErrorCode::parse,
-        "[size] {} is no whole number; expected one such as 4096, 128k (131,072), 1M (1,048,576) or 1e6",
+        "[size] {} is not a whole number; expected one such as 4096, 128k (131,072), 1M (1,048,576) or 1e6",
         quoted(text));
   const auto too_large = [&] {
     return fail(ErrorCode::range, "[size] {} is larger than 2^63", quoted(text));
@@ -115,7 +115,7 @@ Result<std::int64_t> parse_size(std::string_view text) {
     if (value > kWidestSize) return too_large();
   }
   for (; fraction > 0; --fraction) {
-    if (value % 10 != 0) return fail(ErrorCode::parse, "[size] {} is no whole number", quoted(text));
+    if (value % 10 != 0) return fail(ErrorCode::parse, "[size] {} is not a whole number", quoted(text));
     value /= 10;
   }
   if (value > kWidestSize) return too_large();

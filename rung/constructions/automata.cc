@@ -13,7 +13,7 @@ Result<SharedTask> automaton_task_of(const ConstructionRequest& request, std::st
   options.erase("file");
   RUNG_TRY(auto task, make_task(name, request.sizes, options));
   if (!task->automaton())
-    return fail(ErrorCode::unsupported, "[build] {} is no automaton task", task->name());
+    return fail(ErrorCode::unsupported, "[build] {} is not an automaton task", task->name());
   return SharedTask(std::move(task));
 }
 

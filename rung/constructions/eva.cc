@@ -51,8 +51,9 @@ Result<Construction> build_eva_lookup(const ConstructionRequest& request) {
                                            index ? "Index" : "Eva"),
                                "retrieval gadget; Chen, Peng, Wu 2412.02975"));
   made.p_proved = proved;
-  made.lemma = fmt::format("retrieval: beta = {}, delta = {:.4f} < 1 needed over all codes of {} digits",
-                           gadget.beta, gadget.delta, D);
+  made.lemma =
+      fmt::format("retrieval: beta = {}, delta = {:.4f}; below 1 is needed over all codes of {} digits",
+                  gadget.beta, gadget.delta, D);
   made.interval = [gadget, positions] {
     const double leak = retrieval_leak(gadget, positions);
     return leak_argument(

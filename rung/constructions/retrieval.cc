@@ -68,7 +68,8 @@ Result<Construction> build_retrieval(const ConstructionRequest& request) {
           "retrieval gadget; Chen, Peng, Wu 2412.02975"));
   made.p_proved = proved;
   made.lemma = fmt::format(
-      "retrieval: beta = {}, {:.4f} < 1 needed over the {} nearest keys of {} bits and the query itself",
+      "retrieval: beta = {}, leak = {:.4f}; below 1 is needed over the {} nearest keys of {} bits and the "
+      "query itself",
       gadget.beta, pair_leak(gadget, n), n - 1, D);
   made.interval = [gadget, n] {
     const double leak = pair_leak(gadget, n);

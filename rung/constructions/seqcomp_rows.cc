@@ -39,7 +39,8 @@ Result<Construction> SeqCompRows::finish(ModelWriter& model, const RetrievalGadg
   RUNG_TRY(Construction made, finish_construction(model, task_, std::move(claim), std::move(reference)));
   made.p_proved = retrieval_precision_proved(gadget.digits, keys);
   made.lemma = fmt::format(
-      "retrieval in every full layer: beta = {}, delta = {:.4f} < 1 needed over all codes of {} digits",
+      "retrieval in every full layer: beta = {}, delta = {:.4f}; below 1 is needed over all codes of {} "
+      "digits",
       gadget.beta, gadget.delta, gadget.digits);
   made.interval = [gadget, keys] {
     const double leak = retrieval_leak(gadget, keys);

@@ -108,7 +108,7 @@ void set_ceiling(Label& label, const Setting& setting, const Task& task, Variant
     return;
   }
   if (variant != Variant::uniform) {
-    label.ceiling_reason = "ceilings are about uniform tables and queries";
+    label.ceiling_reason = "a ceiling is known for uniform tables and queries only";
     return;
   }
   if (setting.word.full_letters() > 0 || setting.word.uncovered() || !setting.causal() ||
@@ -164,7 +164,7 @@ Label label_of(const Weights& weights, const Machine& machine, const Task& task,
   Label label;
   set_ceiling(label, *setting, task, variant);
   if (!task.built_in()) {
-    label.reason = "no theorem speaks about this form of the task";
+    label.reason = "no theorem covers this form of the task";
     return label;
   }
   TaskSizes sizes;

@@ -68,15 +68,15 @@ Result<ProbeGroup> probe_group(const nlohmann::json& row) {
     return fail(ErrorCode::parse, "[prompts] id {} has no \"size\", an object", row["id"].dump());
   for (const auto& [name, value] : row["size"].items()) {
     if (!value.is_number_integer())
-      return fail(ErrorCode::parse, "[prompts] id {}: size {} is no whole number", row["id"].dump(), name);
+      return fail(ErrorCode::parse, "[prompts] id {}: size {} is not a whole number", row["id"].dump(), name);
     group.sizes[name] = value;
   }
   if (!row.contains("options")) return group;
   if (!row["options"].is_object())
-    return fail(ErrorCode::parse, "[prompts] id {}: \"options\" is no object", row["id"].dump());
+    return fail(ErrorCode::parse, "[prompts] id {}: \"options\" is not an object", row["id"].dump());
   for (const auto& [name, value] : row["options"].items()) {
     if (!value.is_string())
-      return fail(ErrorCode::parse, "[prompts] id {}: option {} is no word", row["id"].dump(), name);
+      return fail(ErrorCode::parse, "[prompts] id {}: option {} is not a word", row["id"].dump(), name);
     group.options[name] = value;
   }
   return group;

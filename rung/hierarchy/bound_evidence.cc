@@ -14,18 +14,20 @@ std::string shown(double value) {
   return fmt::format("{:.5g}", value);
 }
 
+std::string shown(double value, std::string_view noun) {
+  return fmt::format("{} {}{}", shown(value), noun, value == 1 ? "" : "s");
+}
+
 std::string inequality_of(const Verdict& verdict) {
   if (!verdict.left || !verdict.right) return "";
-  const std::string left = shown(*verdict.left), right = shown(*verdict.right);
+  const double left = *verdict.left, right = *verdict.right;
   if (verdict.theorem.starts_with("aperiodicity"))
-    return verdict.outcome == Outcome::impossible
-               ? fmt::format("{} letters asked for >= {} from which no weights are right", left, right)
-               : fmt::format("{} letters asked for < {} from which no weights are right", left, right);
+    return fmt::format("{}; from {} on no weights are right", shown(left, "letter"), shown(right));
   switch (verdict.outcome) {
     case Outcome::impossible:
-      return fmt::format("{} bits needed > {} bits there are", left, right);
+      return fmt::format("{} needed > {} available", shown(left, "bit"), shown(right, "bit"));
     case Outcome::vacuous:
-      return fmt::format("{} bits needed <= {} bits there are", left, right);
+      return fmt::format("{} needed <= {} available", shown(left, "bit"), shown(right, "bit"));
     case Outcome::possible:
     case Outcome::open:
       break;
@@ -33,7 +35,7 @@ std::string inequality_of(const Verdict& verdict) {
   const bool named = verdict.parameters.contains("scarcest");
   std::string scarcest = named ? verdict.parameters["scarcest"].text() + ": " : "";
   std::erase(scarcest, '"');
-  return fmt::format("{}{} there are >= {} that the construction asks for", scarcest, left, right);
+  return fmt::format("{}{} available >= {} needed by the construction", scarcest, shown(left), shown(right));
 }
 
 // The line that asks rung bound the same.

@@ -5,6 +5,7 @@
 #include "rung/adversary/product_proof.h"
 #include "rung/adversary/random_weights.h"
 #include "rung/base/command_line.h"
+#include "rung/base/plural.h"
 #include "rung/hierarchy/child_process.h"
 #include "rung/hierarchy/evidence.h"
 #include "rung/protocol/transcript_json.h"
@@ -16,12 +17,11 @@ namespace {
 std::string equal_text(const Claim& claim) {
   if (const auto* c = std::get_if<CollisionClaim>(&claim))
     return fmt::format(
-        "After {} tokens every number of every layer's state is the same, {} bits in all; so is everything "
-        "that follows.",
-        c->cut, c->nominal_bits);
+        "After {} every number of every layer's state is the same, {} in all; so is everything that follows.",
+        counted(c->cut, "token"), counted(c->nominal_bits, "bit"));
   if (const auto* c = std::get_if<SparsePairClaim>(&claim))
     return fmt::format(
-        "Block {} hands over the same compressed key and value, and the query does not select it; the "
+        "Block {} sends the same compressed key and value, and the query does not select it; the "
         "activation at the answer is the same.",
         c->block);
   return "The activation at the answer position is the same, number by number.";
@@ -108,7 +108,7 @@ Result<AttackOutcome> refuting_word(const std::string& model, std::shared_ptr<co
                 : found.verdict == ProductVerdict::proved ? Evidence::verified
                                                           : Evidence::unverified;
   out.reason = found.verdict == ProductVerdict::refuted
-                   ? fmt::format("a word of {} letters is answered wrongly", found.word.size())
+                   ? fmt::format("a word of {} is answered wrongly", counted(found.word.size(), "letter"))
                    : found.reason;
   if (found.verdict == ProductVerdict::refuted) out.certificate = product_certificate(*problem, found);
   return out;

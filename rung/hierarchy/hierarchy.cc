@@ -156,8 +156,9 @@ Result<std::set<std::string>> wanted_cells(const HierarchyPlan& plan, const std:
   for (const auto& asked : only) {
     const std::vector<std::string_view> known(words.begin(), words.end());
     if (!words.contains(asked))
-      return fail(ErrorCode::parse, "[hierarchy] no row, column or cell {}; {}", rung::quoted(asked),
-                  suggest(asked, known));
+      return fail(
+          ErrorCode::parse, "[hierarchy] no row, column or cell {}; {}", rung::quoted(asked),
+          suggest(asked, known, "a row, a column or both expected, such as linear, eva or linear/eva"));
     for (const auto& job : jobs)
       if (asked == job.recipe->row || asked == job.recipe->column ||
           asked == job.recipe->row + "/" + job.recipe->column)

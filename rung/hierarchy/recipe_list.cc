@@ -16,14 +16,14 @@ const Absence kTableOnly{
 const Absence kSparseSketch{"That L+1 sparse layers suffice is a sketch; no weights are written down.",
                             "a sketch, no weights"};
 const Absence kImpossible{"No weights exist at this size, so none are built.", "none exist"};
-const Absence kElsewhere{"Only Eva is trained on the spot, and no record of this cell is shipped.",
+const Absence kElsewhere{"Only Eva is trained in this run, and no record of this cell is shipped.",
                          "no shipped record"};
 const Absence kNoTraining{"The row is about what weights can exist; nothing is trained for it.",
                           "not trained"};
 
 const Absence kNoWords{
-    "No weights are written down that follow these letters by this mechanism; at every length none exist, or "
-    "none are known.",
+    "No construction is known for this mixer on these letters; at every length no weights exist, or none are "
+    "known.",
     "none in the theory"};
 const Absence kMarkAndTable{
     "A state that holds the table and follows the mark could be written down; the theory counts it and gives "

@@ -72,7 +72,7 @@ std::string bound_numbers(const BoundEvidence& bound) {
         return fmt::format("{} ≥ {} letters", shown_number(left), shown_number(right));
       return fmt::format("{} > {} bits", shown_number(left), shown_number(right));
     case Outcome::vacuous:
-      if (bound.theorem.starts_with("aperiodicity")) return "(none for ever)";
+      if (bound.theorem.starts_with("aperiodicity")) return "(not all lengths)";
       return left ? fmt::format("{} ≤ {}", shown_number(*left), shown_number(right)) : "";
     case Outcome::possible: {
       if (const auto written = numbers.find("generated"))
@@ -89,7 +89,7 @@ std::string bound_numbers(const BoundEvidence& bound) {
 
 Line bound_line(const BoundEvidence& bound) {
   if (bound.theorem.empty())
-    return {fmt::format("{}, no theorem speaks", outcome_name(bound.state)), Tone::faint};
+    return {fmt::format("{}, no theorem applies", outcome_name(bound.state)), Tone::faint};
   std::string text(outcome_name(bound.state));
   if (const std::string numbers = bound_numbers(bound); !numbers.empty()) text += " " + numbers;
   if (bound.status && !is_proved(*bound.status)) text += fmt::format(" [{}]", status_name(*bound.status));
@@ -239,7 +239,7 @@ std::string hierarchy_table(const HierarchyDocument& document, const TableOption
   }
   out += "\n";
   out += wrapped(
-      "In each cell: what no weights can do (bits needed > bits there are) or some can (none for ever: no "
+      "In each cell: what no weights can do (bits needed > bits available) or some can (not all lengths: no "
       "weights are right at every length); the weights that a proof writes down, verified, with the smallest "
       "precision p that passed (larger: a larger model than the one that cannot); two inputs that a model "
       "cannot tell apart (of an automaton: a word that it answers wrongly), verified by rung-check (forced: "

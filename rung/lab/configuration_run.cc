@@ -221,7 +221,9 @@ Result<std::optional<Outcome>> run_model(const WrittenModel& model, Outcome outc
              search_precision(model.request, {.budget = model.budget, .stop_at_first_error = true}, kFewest,
                               *construction->p_proved));
     outcome.precision->measured = found.p_measured;
-    if (found.p_measured) outcome.note += fmt::format("; {} bits suffice", *found.p_measured);
+    if (found.p_measured)
+      outcome.note +=
+          fmt::format("; {} suffice{}", counted(*found.p_measured, "bit"), *found.p_measured == 1 ? "s" : "");
   }
   return std::optional(std::move(outcome));
 }
@@ -255,7 +257,7 @@ Result<std::optional<Outcome>> run_series(const AttackSeries& series, Outcome ou
   if (series.line) {
     RUNG_TRY(outcome.costs, line_costs(series, options));
     if (options.lab->stop && options.lab->stop()) return std::optional<Outcome>();
-    if (outcome.costs.empty()) outcome.trouble = "no search fitted into the time";
+    if (outcome.costs.empty()) outcome.trouble = "no search finished in the time limit";
     return std::optional(std::move(outcome));
   }
   ScalingOptions scaling;
@@ -268,7 +270,7 @@ Result<std::optional<Outcome>> run_series(const AttackSeries& series, Outcome ou
     outcome.costs.push_back({point.layers, point.bits_per_layer,
                              std::log2(static_cast<double>(std::max<std::uint64_t>(1, point.evaluations))),
                              point.seconds, point.verdict == Evidence::refuted});
-  if (points.empty()) outcome.trouble = "no search fitted into the time";
+  if (points.empty()) outcome.trouble = "no search finished in the time limit";
   return std::optional(std::move(outcome));
 }
 

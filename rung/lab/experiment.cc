@@ -188,7 +188,7 @@ Result<Configuration> configuration(const json& value, const json& base, std::in
   own.erase("id");
   plan.merge_patch(own);
   if (plan.contains("seeds"))
-    return fail(ErrorCode::parse, "[lab] {}: seeds belong to the size, as a number", here);
+    return fail(ErrorCode::parse, "[lab] {}: seeds is a field of the size, not of a configuration", here);
   plan["seeds"] = json::array();
   for (std::int64_t seed = 1; seed <= seeds; ++seed) plan["seeds"].push_back(seed);
   auto parsed = parse_plan(plan.dump(), here);
@@ -244,8 +244,8 @@ Result<Prediction> prediction(const json& value, const std::string& where) {
     return fail(ErrorCode::missing, "[lab] {}: accuracy expected", here);
   if (out.seeds > 0 && (out.scope == Scope::theorem ||
                         (out.kind != PredictionKind::reaches && out.kind != PredictionKind::stays_below)))
-    return fail(ErrorCode::unsupported, "[lab] {}: seeds are counted of empirical reaches and stays-below",
-                here);
+    return fail(ErrorCode::unsupported,
+                "[lab] {}: seeds is allowed for empirical reaches and stays-below only", here);
   if (out.kind == PredictionKind::slope && !(out.low < out.high))
     return fail(ErrorCode::range, "[lab] {}: low < high expected", here);
   return out;
@@ -279,8 +279,9 @@ Result<void> is_prediction(const std::string& target, const json& document, cons
   for (const json& own : own_experiments()) add(own);
   if (std::find(names.begin(), names.end(), target) != names.end()) return {};
   const std::vector<std::string_view> words(names.begin(), names.end());
-  return fail(ErrorCode::parse, "[lab] {}.explains: no prediction {}; {}", where, rung::quoted(target),
-              suggest(target, words));
+  return fail(
+      ErrorCode::parse, "[lab] {}.explains: no prediction {}; {}", where, rung::quoted(target),
+      suggest(target, words, "an experiment's name and a prediction's id with a slash between expected"));
 }
 
 Result<Experiment> experiment_of(const json& document, const std::string& where, const std::string& size,
@@ -373,7 +374,8 @@ Result<Experiment> find_experiment(const std::string& name, const std::string& s
     names.push_back(document.at("name").get<std::string>());
   }
   const std::vector<std::string_view> words(names.begin(), names.end());
-  return fail(ErrorCode::parse, "[lab] no experiment {}; {}", rung::quoted(name), suggest(name, words));
+  return fail(ErrorCode::parse, "[lab] no experiment {}; {}", rung::quoted(name),
+              suggest(name, words, "`list` names them"));
 }
 
 Result<Experiment> parse_experiment(const std::string& text, const std::string& where,

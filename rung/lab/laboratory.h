@@ -4,8 +4,8 @@
 // The folder: experiment.json (what is run; a folder belongs to one experiment, size and number of seeds);
 // ID/, the training run of a configuration with its checkpoints; ID.json, its outcome, once it is finished;
 // records.json, the ids of what the store holds of it; verdicts.json; results.json, the whole in the form
-// that is kept (results.h), also of a run that was stopped. A run that was stopped or killed goes on:
-// finished configurations are not run again, members go on from their checkpoints, records are written once.
+// that is kept (results.h), also of a run that was stopped. A run that was stopped or killed is resumed:
+// finished configurations are not run again, members resume from their checkpoints, records are written once.
 #pragma once
 
 #include <functional>

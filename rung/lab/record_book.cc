@@ -34,7 +34,7 @@ Result<std::string> RecordBook::put(const std::string& name, Record record) {
     record.id = known->second;  // the run was killed before the store had it
     return store_->append(std::move(record));
   }
-  // The id first, then the record: killed between the two, a run that goes on does not write it twice.
+  // The id first, then the record: killed between the two, a resumed run does not write it twice.
   ids_[name] = record.id = fresh_id();
   RUNG_TRY(StagedFile file, StagedFile::open(path_, true));
   RUNG_CHECK(file.write(nlohmann::json(ids_).dump(1) + "\n"));

@@ -1,5 +1,5 @@
 // The records of one experiment, each in the store once: a file beside the results says which ids they have,
-// so that a run that goes on updates what it wrote instead of writing it again.
+// so that a resumed run updates what it wrote instead of writing it again.
 #pragma once
 
 #include <map>

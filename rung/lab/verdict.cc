@@ -114,7 +114,7 @@ Finding stays_below(const Prediction& prediction, const Outcome& outcome) {
 
 Finding errs(const Outcome& outcome) {
   if (outcome.origin != Origin::written)
-    return undecided(outcome.id + " is no construction", "a construction");
+    return undecided(outcome.id + " is not a construction", "a construction");
   const SeedScore& score = outcome.scores.front();
   if (!all_right(score))
     return held(fmt::format("{}: {} of {} answers wrong", outcome.id, score.of - score.right, score.of));

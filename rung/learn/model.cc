@@ -1,5 +1,7 @@
 #include "rung/learn/model.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -356,8 +358,8 @@ Result<void> Model::load(const Weights& weights, Parameters& parameters, std::in
       if (found == weights.tensors.end())
         return fail(ErrorCode::format, "[train] the file has no tensor {}", rows.name);
       if (found->second.shape != shape)
-        return fail(ErrorCode::format, "[train] tensor {} has another shape than the architecture gives it",
-                    rows.name);
+        return fail(ErrorCode::format, "[train] tensor {} has shape [{}]; [{}] expected", rows.name,
+                    fmt::join(found->second.shape, ", "), fmt::join(shape, ", "));
       for (std::int64_t i = 0; i < rows.count * each; ++i) {
         const double value = found->second.real(i);
         const bool logarithm = spec.stored == Stored::minus_exponential;

@@ -3,7 +3,7 @@
 // quarter; where that would be below `floor` of the peak, it has come to rest and ends. Counted are evaluations after the
 // warm-up of the whole task, rounded if it is to be.
 //
-// All of it follows from the plan and the member's own curve: a resumed member, and one among others, goes on as one
+// All of it follows from the plan and the member's own curve: a resumed member, and one among others, continues as one
 // that never stopped and was alone.
 #pragma once
 

@@ -1,5 +1,6 @@
 #include "rung/protocol/transcript_json.h"
 
+#include "rung/base/plural.h"
 #include "rung/spec/accounting.h"
 
 namespace rung {
@@ -58,8 +59,8 @@ Json knowledge_json(const Transcript& transcript, std::size_t i, std::size_t epo
   if (i == 0)
     line += ", from its own tokens alone";
   else if (epochs > 0)
-    line +=
-        fmt::format(", from its own tokens and {} bits about {}", received, positions_text(0, player.first));
+    line += fmt::format(", from its own tokens and {} about {}", counted(received, "bit"),
+                        positions_text(0, player.first));
   return {{"player", player.name}, {"received_bits", received}, {"line", line}};
 }
 

@@ -32,7 +32,8 @@ Result<std::unique_ptr<Transport>> open_mpi(const Launch& launch) {
     void* module = dlopen(place.c_str(), RTLD_NOW | RTLD_GLOBAL);
     if (!module) return fail(ErrorCode::io, "[ranks] {} cannot be loaded: {}", place.string(), dlerror());
     const auto open = reinterpret_cast<Transport* (*)()>(dlsym(module, "rung_open_transport"));
-    if (!open) return fail(ErrorCode::io, "[ranks] {} is no module of rung: {}", place.string(), dlerror());
+    if (!open)
+      return fail(ErrorCode::io, "[ranks] {} is not a module of rung: {}", place.string(), dlerror());
     std::unique_ptr<Transport> transport(open());
     if (transport->count() != launch.count)
       return fail(ErrorCode::unsupported,

@@ -138,7 +138,7 @@ struct CertificateEvidence {
   std::optional<Checker> checker;
 };
 
-// What training reached, on the spot or in a record that came with the program.
+// What training reached, in this run or in a record that came with the program.
 struct TrainingEvidence {
   struct Origin {
     std::string file, configuration;

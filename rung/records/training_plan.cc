@@ -350,7 +350,7 @@ Result<void> check_plan(const TrainingPlan& plan) {
   RUNG_CHECK(real("advance", plan.advance, 0, 1));
   RUNG_CHECK(real("whole", plan.whole, 0, 1));
   if (plan.whole > 0 && plan.support.empty())
-    return fail(ErrorCode::unsupported, "[train] whole: without a support all of the batch is whole");
+    return fail(ErrorCode::unsupported, "[train] whole needs support");
   if (!plan.deep.empty() && plan.supervision != Supervision::deep)
     return fail(ErrorCode::unsupported, "[train] deep readouts: supervision deep expected, {} given",
                 name_of(plan.supervision));
@@ -381,8 +381,7 @@ Result<void> check_plan(const TrainingPlan& plan) {
   RUNG_CHECK(whole("patience", plan.patience, 0, kMany));
   RUNG_CHECK(real("gain", plan.gain, 0, 1));
   if (plan.patience > 0 && plan.floor == 0)
-    return fail(ErrorCode::range,
-                "[train] floor = 0: rates that fall with patience never reach it; more than 0 expected");
+    return fail(ErrorCode::range, "[train] floor = 0: patience needs floor > 0");
   double total = 0;
   for (const TaskShare& share : plan.tasks) {
     RUNG_CHECK(real("weight", share.weight, 0, 1e6));

@@ -125,7 +125,7 @@ Result<std::int64_t> ConfigFields::scaled(std::string_view name, double factor, 
   const double rounded = std::floor(product);
   if (rounded != product || rounded < 1 || rounded > static_cast<double>(kMaxSize))
     return refused(ErrorCode::range,
-                   fmt::format("{} = {} times {} is no size in 1..{}", name, factor, base, kMaxSize));
+                   fmt::format("{} = {} times {} is not a size in 1..{}", name, factor, base, kMaxSize));
   return static_cast<std::int64_t>(rounded);
 }
 

@@ -449,7 +449,7 @@ std::string put_mamba2(LayerTensors& in, const std::string& word, bool per_group
     const auto limit = in.config().find(name);
     if (limit == in.config().end() || limit->is_null()) continue;
     if (!limit->is_array() || limit->size() != 2) {
-      in.refuse(fail(ErrorCode::format, "[import] config.json: \"{}\" is no pair", name));
+      in.refuse(fail(ErrorCode::format, "[import] config.json: \"{}\" is not a pair", name));
       continue;
     }
     // JSON has no infinity: files write it as text, as Infinity or as a huge number.

@@ -153,7 +153,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
         (header.target() != "/" && any("Sec-Fetch-Site", [](std::string_view site) {
            return beast::iequals(beast::string_view(site.data(), site.size()), "cross-site");
          })))
-      return refusal(403, "[serve] a page of another site asks; its answers are for this one's alone");
+      return refusal(403, "[serve] request from another origin refused");
     // Where a body ends that is coded in another way, or said to end in two ways, cannot be known.
     if (any(http::field::transfer_encoding, [](std::string_view coding) {
           return !beast::iequals(beast::string_view(coding.data(), coding.size()), "chunked");
@@ -318,7 +318,7 @@ class BeastListener final : public Listener {
         asio::ip::make_address(options.host == "localhost" ? "127.0.0.1" : options.host, error);
     if (error)
       return fail(ErrorCode::parse,
-                  "[serve] `host` {} is no address; expected digits such as 127.0.0.1, ::1 or 0.0.0.0",
+                  "[serve] `host` {} is not an address; expected digits such as 127.0.0.1, ::1 or 0.0.0.0",
                   rung::quoted(options.host));
     const tcp::endpoint endpoint(address, static_cast<std::uint16_t>(options.port));
     const auto listen = [&] {

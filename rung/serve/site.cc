@@ -53,7 +53,7 @@ std::optional<Answer> Site::at_hand(const Request& request) {
     return refusal(
         404, "[serve] nothing here; expected /, /api/bound, /api/report.json, /api/runs or /api/health");
   if (request.posted) {
-    Answer answer = refusal(405, "[serve] POST speaks to /api/bound alone");
+    Answer answer = refusal(405, "[serve] POST is accepted at /api/bound only");
     answer.headers.push_back({"Allow", "GET, HEAD"});
     return answer;
   }

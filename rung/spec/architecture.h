@@ -100,7 +100,7 @@ struct Precision {
 };
 // "8", "8.3" (p.f), "bf16", "fp16", "e4m3", "e5m2", "fp32". REQUIRES nothing; range 2..48 for p, 0..p for f.
 Result<Precision> parse_precision(std::string_view text);
-std::string format_precision(const Precision& precision);  // "unknown" is no word of parse_precision
+std::string format_precision(const Precision& precision);  // "unknown" is not a word of parse_precision
 
 // Sizes shared by all layers; 0 means "derive": kv_heads = heads, head_dim = width / heads (of the mixer at
 // hand), value_dim = the mixer's key dimension.

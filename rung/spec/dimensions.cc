@@ -34,8 +34,8 @@ Result<std::int64_t> integer(std::string_view field, const Json& value, std::int
   if (value.is_string()) {  // "4k"
     const auto size = parse_size(value.get<std::string>());
     if (!size || *size < low || *size > high)
-      return fail(ErrorCode::range, "[dimensions] {} = {} is no whole number in {}..{}", field, value.dump(),
-                  low, high);
+      return fail(ErrorCode::range, "[dimensions] {} = {} is not a whole number in {}..{}", field,
+                  value.dump(), low, high);
     return *size;
   }
   if (!value.is_number_integer())

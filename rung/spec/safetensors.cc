@@ -216,10 +216,10 @@ Result<TensorFile> read_safetensors(const std::string& path) {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
   for (const auto& [name, entry] : header.items()) {
     if (name == "__metadata__") {
-      if (!entry.is_object()) return corrupt(path, "__metadata__ is no object");
+      if (!entry.is_object()) return corrupt(path, "__metadata__ is not an object");
       for (const auto& [key, value] : entry.items()) {
         if (!value.is_string())
-          return corrupt(path, fmt::format("metadata {} is no string", rung::quoted(key)));
+          return corrupt(path, fmt::format("metadata {} is not a string", rung::quoted(key)));
         file.metadata[key] = value.get<std::string>();
       }
       continue;
@@ -243,7 +243,7 @@ Result<TensorFile> read_safetensors(const std::string& path) {
     for (const auto& extent : entry["shape"]) {
       if (!extent.is_number_unsigned())
         return corrupt(
-            path, fmt::format("tensor {} has a shape entry that is no whole number", rung::quoted(name)));
+            path, fmt::format("tensor {} has a shape entry that is not a whole number", rung::quoted(name)));
       const auto value = extent.get<std::uint64_t>();
       // Bounding every extent by the data keeps products small and refuses [0, 2^60] tricks.
       if (value > data_size || __builtin_mul_overflow(elements, value, &elements) || elements > data_size)
@@ -252,8 +252,8 @@ Result<TensorFile> read_safetensors(const std::string& path) {
       tensor.shape.push_back(static_cast<std::int64_t>(value));
     }
     if (!entry["data_offsets"][0].is_number_unsigned() || !entry["data_offsets"][1].is_number_unsigned())
-      return corrupt(path,
-                     fmt::format("tensor {} has data_offsets that are no whole numbers", rung::quoted(name)));
+      return corrupt(
+          path, fmt::format("tensor {} has data_offsets that are not whole numbers", rung::quoted(name)));
     const auto begin = entry["data_offsets"][0].get<std::uint64_t>();
     const auto end = entry["data_offsets"][1].get<std::uint64_t>();
     if (begin > end || end > data_size || end - begin != elements * static_cast<std::uint64_t>(row->size))

@@ -94,7 +94,7 @@ class Parser {
     const auto value = parse_size(digits);
     if (!value && value.error().code == ErrorCode::parse)
       return fail(ErrorCode::parse,
-                  "[arch] {} = {} at column {} is no whole number; expected one such as 4096 or 4k", what,
+                  "[arch] {} = {} at column {} is not a whole number; expected one such as 4096 or 4k", what,
                   rung::quoted(digits.substr(0, 24)), column(start));
     if (!value || *value < low || *value > high)
       return fail(ErrorCode::range, "[arch] {} = {} at column {} is outside {}..{}", what,

@@ -200,7 +200,7 @@ Result<Weights> weights_from_tensors(TensorFile file, const std::string& where) 
   if (file.metadata.count("decode")) {
     RUNG_TRY(const auto decode, object("decode"));
     if (!decode.is_object())
-      return fail(ErrorCode::format, "[weights] {}: metadata \"decode\" is no object", where);
+      return fail(ErrorCode::format, "[weights] {}: metadata \"decode\" is not an object", where);
     constexpr std::array<std::string_view, 2> kMembers{"steps", "stop"};
     RUNG_CHECK(only_members(decode, "decode", kMembers));
     RUNG_TRY(weights.decode.steps, number(decode, "steps", 0, kMaxDecodeSteps, 0));
@@ -216,7 +216,7 @@ Result<Weights> weights_from_tensors(TensorFile file, const std::string& where) 
   if (file.metadata.count("tables")) {
     RUNG_TRY(const auto tables, object("tables"));
     if (!tables.is_object())
-      return fail(ErrorCode::format, "[weights] {}: metadata \"tables\" is no object", where);
+      return fail(ErrorCode::format, "[weights] {}: metadata \"tables\" is not an object", where);
     for (const auto& [name, entry] : tables.items()) {
       if (!entry.is_object() || !entry.contains("function") || !entry["function"].is_string())
         return fail(ErrorCode::format, "[weights] {}: table {} needs a function", where, rung::quoted(name));

@@ -15,7 +15,7 @@ Result<FileKind> file_kind(const std::string& path) {
   if (status.type() == std::filesystem::file_type::not_found) return FileKind::absent;
   if (error) return fail(ErrorCode::io, "[store] {}: {}", path, error.message());
   if (!std::filesystem::is_regular_file(status))
-    return fail(ErrorCode::io, "[store] {} is no regular file", path);
+    return fail(ErrorCode::io, "[store] {} is not a regular file", path);
   std::ifstream file(path, std::ios::binary);
   if (!file) return fail(ErrorCode::io, "[store] {}: {}", path, std::strerror(errno));
   // The first line is enough, and of a long one its beginning: other programs may write the fields in another

@@ -67,7 +67,7 @@ Result<std::string> time_of(const Json& file, const std::string& path) {
   const Json& date = member(file, "date");
   if (!date.is_null()) {
     if (!date.is_number() || !(date.get<double>() >= 0 && date.get<double>() < kLatestTime))
-      return fail(ErrorCode::format, "[store] {}: \"date\" is no time in seconds", path);
+      return fail(ErrorCode::format, "[store] {}: \"date\" is not a time in seconds", path);
     return utc_time(date.get<double>());
   }
   constexpr std::string_view kBegin = "results_", kShape = "0000-00-00T00:00:00.000000Z";
@@ -85,7 +85,7 @@ Result<std::string> time_of(const Json& file, const std::string& path) {
 Result<Record> record_of(const Json& file, const std::string& task, const Json& result,
                          const std::string& path) {
   if (!result.is_object())
-    return fail(ErrorCode::format, "[store] {}: the result of {} is no object", path, rung::quoted(task));
+    return fail(ErrorCode::format, "[store] {}: the result of {} is not an object", path, rung::quoted(task));
   RUNG_TRY(const Metric metric, metric_of(result, task, path));
   RUNG_TRY(const std::string time, time_of(file, path));
   const Json& settings = member(file, "config");

@@ -116,7 +116,7 @@ class JsonLines final : public Store {
     if (file_.get() < 0) return io_error("open");
     struct stat status {};
     if (::fstat(file_.get(), &status) != 0) return io_error("stat");
-    if (!S_ISREG(status.st_mode)) return fail(ErrorCode::io, "[store] {} is no regular file", path());
+    if (!S_ISREG(status.st_mode)) return fail(ErrorCode::io, "[store] {} is not a regular file", path());
     entries_.clear();
     read_to_ = 0;
     lines_ = 0;

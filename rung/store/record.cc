@@ -36,7 +36,7 @@ bool is_id(std::string_view text) {
 Result<std::string> take_text(Json& object, const char* name, std::string_view where) {
   const auto found = object.find(name);
   if (found == object.end()) return fail(ErrorCode::format, "[store] {}: no field \"{}\"", where, name);
-  if (!found->is_string()) return fail(ErrorCode::format, "[store] {}: \"{}\" is no string", where, name);
+  if (!found->is_string()) return fail(ErrorCode::format, "[store] {}: \"{}\" is not a string", where, name);
   std::string text = std::move(found->get_ref<std::string&>());
   object.erase(found);
   return text;
@@ -45,11 +45,12 @@ Result<std::string> take_text(Json& object, const char* name, std::string_view w
 Result<std::map<std::string, std::string>> take_libraries(Json& object, std::string_view where) {
   const auto found = object.find("libraries");
   if (found == object.end() || !found->is_object())
-    return fail(ErrorCode::format, "[store] {}: \"libraries\" is no object", where);
+    return fail(ErrorCode::format, "[store] {}: \"libraries\" is not an object", where);
   std::map<std::string, std::string> libraries;
   for (const auto& [name, version] : found->items()) {
     if (!version.is_string())
-      return fail(ErrorCode::format, "[store] {}: the version of {} is no string", where, rung::quoted(name));
+      return fail(ErrorCode::format, "[store] {}: the version of {} is not a string", where,
+                  rung::quoted(name));
     libraries[name] = version.get<std::string>();
   }
   object.erase(found);
@@ -92,7 +93,7 @@ Result<void> check_fields(const Record& record, std::string_view where) {
     return fail(ErrorCode::format, "[store] {}: id {}; expected 1 to {} letters, digits and . _ : -", where,
                 rung::quoted(record.id), kMaxIdBytes);
   if (!record.parent.empty() && !is_id(record.parent))
-    return fail(ErrorCode::format, "[store] {}: parent {} is no id", where, rung::quoted(record.parent));
+    return fail(ErrorCode::format, "[store] {}: parent {} is not an id", where, rung::quoted(record.parent));
   if (auto known = check_kind(record.kind); !known) return at(where, known.error());
   if (!is_utc_time(record.created))
     return fail(ErrorCode::format, "[store] {}: created {}; expected 2026-01-31T23:59:59.000000Z", where,
@@ -176,7 +177,7 @@ Result<Record> parse_record(std::string_view line, std::string_view where) {
   if (head.empty()) {
     const auto body = object.find("body");
     if (body == object.end() || !body->is_object())
-      return fail(ErrorCode::format, "[store] {}: \"body\" is no object", where);
+      return fail(ErrorCode::format, "[store] {}: \"body\" is not an object", where);
     record.body = body->dump();
     object.erase(body);
   }

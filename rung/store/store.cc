@@ -48,7 +48,7 @@ Result<bool> prefers_json_lines(const std::string& path) {
     case FileKind::other:
       break;
   }
-  return fail(ErrorCode::format, "[store] {} is no store; expected SQLite or JSON lines of rung.record/2",
+  return fail(ErrorCode::format, "[store] {} is not a store; expected SQLite or JSON lines of rung.record/2",
               path);
 }
 

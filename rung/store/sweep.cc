@@ -230,7 +230,7 @@ Result<SweepFigure> sweep_figure(const std::vector<Record>& records, const Sweep
   rows = std::move(kept);
   if (rows.empty()) RUNG_CHECK(check(figure.x));
   if (rows.empty())
-    return fail(ErrorCode::missing, "[runs] {} is no number in any record that has {}",
+    return fail(ErrorCode::missing, "[runs] {} is not a number in any record that has {}",
                 rung::quoted(figure.x), rung::quoted(figure.y));
   asked.clear();
   for (const SweepRow& row : rows) asked.push_back(row.fields.asked);

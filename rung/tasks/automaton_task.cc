@@ -169,7 +169,7 @@ Result<Automaton> task_automaton(const Task& task) {
     return counting_automaton(task.size().at("sigma"), task.size().at("k"));
   return fail(
       ErrorCode::unsupported,
-      "[task] {} is no automaton task; expected parity, modulo, group, flipflop, dyck, counting or an "
+      "[task] {} is not an automaton task; expected parity, modulo, group, flipflop, dyck, counting or an "
       "automaton file",
       task.name());
 }

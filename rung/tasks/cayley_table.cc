@@ -83,7 +83,7 @@ Result<void> check_group(FiniteGroup& group) {
       found = group.product(e, a) == a && group.product(a, e) == a;
     if (found) group.identity = e;
   }
-  if (!found) return fail(ErrorCode::format, "[task] a Cayley table without an identity is no group");
+  if (!found) return fail(ErrorCode::format, "[task] a Cayley table without an identity is not a group");
   for (std::uint32_t a = 0; a < order; ++a) {
     bool inverse = false;
     for (std::uint32_t b = 0; b < order && !inverse; ++b)
@@ -113,7 +113,7 @@ Result<void> read_generators(const CayleyJson& document, FiniteGroup& group) {
                         : group.elements.end();
     if (at == group.elements.end())
       return fail(
-          ErrorCode::format, "[task] {} in \"generators\" is no element",
+          ErrorCode::format, "[task] {} in \"generators\" is not an element",
           rung::quoted(entry.is_string() ? entry.get<std::string>()
                                          : entry.dump(-1, ' ', true, CayleyJson::error_handler_t::replace)));
     const auto element = static_cast<std::uint32_t>(at - group.elements.begin());
@@ -133,7 +133,7 @@ Result<void> read_generators(const CayleyJson& document, FiniteGroup& group) {
       }
   for (std::uint32_t a = 0; a < group.order(); ++a)
     if (!seen[a])
-      return fail(ErrorCode::format, "[task] {} is no product of the \"generators\" of a Cayley table",
+      return fail(ErrorCode::format, "[task] {} is not a product of the \"generators\" of a Cayley table",
                   rung::quoted(group.elements[a]));
   group.generators = std::move(given);
   return {};

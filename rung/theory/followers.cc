@@ -29,9 +29,8 @@ Follower by_aperiodicity(const std::string& line, const Question& question) {
   Follower open{.mixer = line, .status = Status::conjecture};
   const auto fails = std::find_if(verdict->hypotheses.begin(), verdict->hypotheses.end(),
                                   [](const Hypothesis& h) { return !h.holds; });
-  open.note = question.followed->algebra->aperiodic
-                  ? "the task is aperiodic: no theorem forbids it, none builds it"
-                  : fails->numbers;
+  open.note = question.followed->algebra->aperiodic ? "no bound and no construction for aperiodic tasks"
+                                                    : fails->numbers;
   return open;
 }
 
@@ -62,7 +61,7 @@ std::vector<Follower> followers_of(const FollowedAutomaton& followed) {
   } else {
     rows.push_back({.mixer = "delta",
                     .status = Status::conjecture,
-                    .note = "no construction: some letter is no permutation"});
+                    .note = "no construction: some letter is not a permutation"});
   }
   if (algebra.aperiodic)
     rows.push_back(possible("mamba2(form=plain)", "cascade-mamba2", "as many layers as the cascade has"));

@@ -68,7 +68,8 @@ Result<Question> file_question(const std::string& path, const TaskSizes& given, 
   sizes.emplace("n", context - 1);  // with ^
   RUNG_TRY(const auto task, make_task(path, sizes, form.options));
   if (!task->automaton())
-    return fail(ErrorCode::unsupported, "[bound] {} is no automaton; nothing is known about a table", path);
+    return fail(ErrorCode::unsupported, "[bound] {} is not an automaton; nothing is known about a table",
+                path);
   RUNG_CHECK(has_variant(*task, form));
   Question question{.task = std::string(task->name()), .variant = form.variant, .fixed = given.contains("n")};
   question.options = {{"read", "last"}};

@@ -49,7 +49,7 @@ struct Verdict {
   Status status = Status::proved;
   std::vector<Hypothesis> hypotheses;
   std::vector<std::string> assumes;   // what the verdict takes for granted about the model
-  std::optional<double> left, right;  // impossible, vacuous: bits needed against bits there are;
+  std::optional<double> left, right;  // impossible, vacuous: bits needed against bits available;
       // possible: the scarcest resource against what the construction asks for
   std::optional<double> margin;                // left / right
   std::optional<Integer> horizon;              // size at which the bound turns (docs/bound.md)

@@ -84,8 +84,8 @@ class Hostile(unittest.TestCase):
         pipe = os.path.join(self.scratch, "pipe")
         os.mkfifo(pipe)
         for path in (pipe, self.scratch, "/dev/zero", "/dev/null"):
-            self.assertIn("is no regular file", self.check(path, self.model, codes=(2,)))
-            self.assertIn("is no regular file", self.check(self.certificate, path, codes=(2,)))
+            self.assertIn("is not a regular file", self.check(path, self.model, codes=(2,)))
+            self.assertIn("is not a regular file", self.check(self.certificate, path, codes=(2,)))
 
     def test_a_verdict_that_cannot_be_written_is_no_success(self):
         for arguments in ([self.certificate, self.model], [self.certificate, self.model, "--json"], ["--help"], ["--version"], [self.certificate]):

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""A search that is killed goes on where its last checkpoint stands: break_killed_test.py BIN"""
+"""A search that is killed resumes where its last checkpoint stands: break_killed_test.py BIN"""
 import json
 import os
 import signal

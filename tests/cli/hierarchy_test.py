@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""rung hierarchy, the whole of it once: every cell, Ctrl-C and going on, the table's width, exit codes."""
+"""rung hierarchy, the whole of it once: every cell, Ctrl-C and resuming, the table's width, exit codes."""
 import json
 import os
 import re
@@ -46,7 +46,7 @@ with tempfile.TemporaryDirectory() as scratch:
         kept = len(list(Path("rung-runs/hierarchy/cells").iterdir()))
         expect(kept == int(stopped[1]), f"{kept} files, {stopped[1]} cells")
 
-    # rung alone goes on, and trains where it can.
+    # rung alone resumes, and trains where it can.
     start = time.monotonic()
     whole = run()
     seconds = time.monotonic() - start

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""A disk that is full during training: the run says why, its record is closed as stopped, and it goes on when there is room.
+"""A disk that is full during training: the run says why, its record is closed as stopped, and it resumes when there is room.
 Usage: train_full_disk_test.py FOLDER_OF_RUNG. A limit on the size of files stands for the disk."""
 import json
 import os
@@ -35,4 +35,4 @@ with tempfile.TemporaryDirectory() as folder:
     again = rung("train", "--resume", "run", "--store", "runs.jsonl")
     assert again.returncode == 0, again
     assert {record["state"] for record in records().values()} == {"done"}, records()
-print("A run that a full disk stopped is stopped, with its reason, and goes on.")
+print("A run that a full disk stopped is stopped, with its reason, and resumes.")

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""A training run that is killed or interrupted goes on to the same curve and the same weights: train_killed_test.py BIN"""
+"""A training run that is killed or interrupted resumes to the same curve and the same weights: train_killed_test.py BIN"""
 import glob
 import json
 import os

@@ -48,8 +48,8 @@ Result<Construction> build_lookup(const ConstructionRequest& request) {
            finish_construction(model, task, "One full layer with a position code solves Index.",
                                "retrieval gadget"));
   made.p_proved = proved;
-  made.lemma =
-      fmt::format("retrieval: delta = {:.4f} < 1 needed over all codes of {} digits", gadget.delta, D);
+  made.lemma = fmt::format("retrieval: delta = {:.4f}; below 1 is needed over all codes of {} digits",
+                           gadget.delta, D);
   made.interval = [gadget, positions] {
     const double leak = retrieval_leak(gadget, positions);
     return IntervalArgument{leak < 1, leak, 1 - leak,

@@ -117,6 +117,8 @@ TEST(experiment, refuses_bad_files_in_one_line) {
   EXPECT_FALSE(parse_experiment(good().dump(), "here", "small", -1).ok());
   EXPECT_FALSE(find_experiment("dept", "small", 0).ok());
   EXPECT_NE(find_experiment("dept", "small", 0).error().message.find("depth"), std::string::npos);
+  EXPECT_EQ(find_experiment("xxxxxxxxxxxx", "small", 0).error().message,
+            "[lab] no experiment \"xxxxxxxxxxxx\"; `list` names them");
   EXPECT_FALSE(read_experiment("/nowhere/x.toml", "small", 0).ok());
 }
 

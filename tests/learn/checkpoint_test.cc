@@ -1,4 +1,4 @@
-// Checkpoints of training: a trainer goes on where it stopped, and nothing but the state of such a run is taken.
+// Checkpoints of training: a trainer resumes where it stopped, and nothing but the state of such a run is taken.
 #include <nlohmann/json.hpp>
 
 #include "tests/learn/training.h"

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """A rank that is killed in mid-work costs only what it had in hand: killed_rank_test.py BIN
 
-By default mpirun ends the job, and the same command with --resume goes on; with --enable-recovery the others go on at once. Both end
+By default mpirun ends the job, and the same command with --resume resumes; with --enable-recovery the others go on at once. Both end
 in what an undisturbed run says, every record once."""
 import json
 import os

@@ -17,8 +17,9 @@ std::string message(const std::string& text, bool is_toml = false) {
 TEST(DimensionsFile, refuses_unknown_fields_and_wrong_values_in_one_line) {
   EXPECT_EQ(message(R"({"widht": 8})"),
             "[dimensions] d.json: unknown field \"widht\"; did you mean \"width\"?");
-  EXPECT_EQ(message(R"({"width": "eight"})"),
-            "[dimensions] size = \"eight\" is no whole number in 1..2147483648 (field \"width\" of d.json)");
+  EXPECT_EQ(
+      message(R"({"width": "eight"})"),
+      "[dimensions] size = \"eight\" is not a whole number in 1..2147483648 (field \"width\" of d.json)");
   EXPECT_EQ(message(R"({"width": 8.5})"),
             "[dimensions] size is number; expected a whole number (field \"width\" of d.json)");
   EXPECT_EQ(message(R"({"width": -1})"),

@@ -104,7 +104,7 @@ TEST(StackLanguage, reads_sizes_as_people_write_them) {
   EXPECT_EQ(canonical("full(window=1e3)"), "full(window=1000)");
   EXPECT_EQ(canonical("full*1k"), "full*1024");
   EXPECT_EQ(parse_error("full(window=4x)"),
-            "[arch] window = \"4x\" at column 13 is no whole number; expected one such as 4096 or 4k");
+            "[arch] window = \"4x\" at column 13 is not a whole number; expected one such as 4096 or 4k");
   EXPECT_EQ(parse_error("full(window=4G)"), "[arch] window = 4G at column 13 is outside 1..2147483648");
 }
 
@@ -212,6 +212,8 @@ TEST(NearestWord, knows_swaps_and_says_nothing_when_nothing_is_near) {
   const std::string_view words[] = {"full", "linear"};
   EXPECT_EQ(nearest_word("fulll", words), "full");
   EXPECT_EQ(nearest_word("xxxxxxx", words), "");
+  EXPECT_EQ(suggest("fulll", words, "see the list"), "did you mean \"full\"?");
+  EXPECT_EQ(suggest("xxxxxxx", words, "see the list"), "see the list");
 }
 
 }  // namespace

@@ -316,13 +316,14 @@ TEST(CayleyTable, is_a_group_or_names_what_is_wrong) {
   EXPECT_EQ(message(R"({"table":[[0,1],[1,2]]})"),
             "[task] entry [1][1] of a Cayley table; expected a number from 0 to 1");
   EXPECT_EQ(message(R"({"table":[[0,1],[1]]})"), "[task] row 1 of a Cayley table; expected 2 numbers");
-  EXPECT_EQ(message(R"({"table":[[0,0],[1,1]]})"), "[task] a Cayley table without an identity is no group");
+  EXPECT_EQ(message(R"({"table":[[0,0],[1,1]]})"),
+            "[task] a Cayley table without an identity is not a group");
   EXPECT_EQ(message(R"({"table":[[0,1],[1,1]]})"), "[task] \"1\" of a Cayley table has no inverse: no group");
   // A loop of five elements: identity and inverses, and not associative.
   EXPECT_EQ(message(R"({"table":[[0,1,2,3,4],[1,0,3,4,2],[2,4,0,1,3],[3,2,4,0,1],[4,3,1,2,0]]})"),
             "[task] (\"1\" \"1\") \"2\" is not \"1\" (\"1\" \"2\") in a Cayley table: no group");
   EXPECT_EQ(message(R"({"table":[[0,1,2,3],[1,0,3,2],[2,3,0,1],[3,2,1,0]],"generators":["1"]})"),
-            "[task] \"2\" is no product of the \"generators\" of a Cayley table");
+            "[task] \"2\" is not a product of the \"generators\" of a Cayley table");
   for (const char* text :
        {"", "[]", "{}", R"({"table":[[0]]})", R"({"table":[[0,1],[1,0]],"elements":["e"]})",
         R"({"table":[[0,1],[1,0]],"elements":["e","e"]})", R"({"table":[[0,1],[1,-1]]})",

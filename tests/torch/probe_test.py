@@ -135,7 +135,7 @@ with tempfile.TemporaryDirectory() as folder:
     window = ask("window")  # ten pairs of seven tokens
     assert window[4]["accuracy"] == 1 and window[64]["accuracy"] < 0.5, window
 
-    # A run that was stopped goes on where it was, and asks nothing twice.
+    # A run that was stopped resumes where it was, and asks nothing twice.
     with open(answers, encoding="utf-8") as file:
         kept = file.readlines()
     with open(answers, "w", encoding="utf-8") as file:

@@ -1,20 +1,20 @@
 // The theorem behind a cell: what it says, with its numbers, and where it is from.
 import { commandLine, el, facts } from "../dom.js";
 import { formula, theoremFormula } from "../formula.js";
-import { short } from "../numbers.js";
+import { plural, short } from "../numbers.js";
 import { boundWord, chip, sides } from "../verdicts.js";
 
 const VACUOUS = "The theorem is about this architecture, but its count does not exceed the bits at this size. That is not evidence that the task can be done: the theorem has nothing to say here.";
 
-// Two bars on one scale: bits that are needed, bits there are.
-export function balance(left, right, names = ["needed", "there are"]) {
+// Two bars on one scale: bits that are needed, bits that are available.
+export function balance(left, right, names = ["needed", "available"]) {
   const largest = Math.max(left, right);
   const bar = (name, value, kind) => el("div", { class: `balance-row ${kind}` }, el("span", { class: "name" }, name),
     el("span", { class: "track" },
       el("span", { class: "fill", style: { width: `${Math.max(1, (100 * value) / largest)}%` } })),
-      el("span", { class: "bits" }, `${short(value)} bits`));
+      el("span", { class: "bits" }, plural(value, "bit")));
   return el("div", {
-    class: "balance", role: "img", "aria-label": `${names[0]} ${short(left)} bits, ${names[1]} ${short(right)} bits`,
+    class: "balance", role: "img", "aria-label": `${names[0]} ${plural(left, "bit")}, ${names[1]} ${plural(right, "bit")}`,
   },
     bar(names[0], left, left > right ? "no" : "quiet"), bar(names[1], right, "yes"));
 }
@@ -28,8 +28,8 @@ const checkedBy = (formal) => [
   ". What is left to believe is its statement, and Coq."];
 
 const NAMES = {
-  left: "bits needed", right: "bits there are", state_bits: "bits of state", prompt: "tokens in the prompt",
-  certified_from: "impossible from", margin: "needed / there are", M_part: "bits of partial sums a token (M_part)",
+  left: "bits needed", right: "bits available", state_bits: "bits of state", prompt: "tokens in the prompt",
+  certified_from: "impossible from", margin: "needed / available", M_part: "bits of partial sums a token (M_part)",
   M_out: "bits of an output (M_out)", s_before: "state bits before the full layer",
   s_after: "state bits after the full layer",
 };
@@ -41,7 +41,7 @@ function furtherLine(bound) {
     chip(bound.state, boundWord(bound)),
     " ",
     el("code", {}, bound.arch),
-    left !== undefined && bound.state !== "possible" ? `: ${short(left)} bits needed, ${short(right)} there are` : "",
+    left !== undefined && bound.state !== "possible" ? `: ${plural(left, "bit")} needed, ${short(right)} available` : "",
     commandLine(bound.command));
 }
 
@@ -49,7 +49,7 @@ export function theoremPart(bound, theorems, further = []) {
   if (!bound || !bound.state) return null;
   if (!bound.theorem) return el("section", { class: "part" },
     el("h3", {}, "Theorem"),
-    el("p", { class: "muted" }, bound.reason || "No theorem speaks about this architecture and task."),
+    el("p", { class: "muted" }, bound.reason || "No theorem applies to this architecture and task."),
     commandLine(bound.command));
   const theorem = theorems?.[bound.theorem];
   const status = bound.status ?? theorem?.status;

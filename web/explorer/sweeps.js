@@ -1,7 +1,7 @@
 // Sweeps that are running, from /api/runs: asked for every two seconds while the page is looked at.
 import { el, svg } from "../dom.js";
 import { drawChart, line, noPoints } from "../figures/chart.js";
-import { percent, short, sizeText } from "../numbers.js";
+import { percent, plural, short, sizeText } from "../numbers.js";
 import { chip } from "../verdicts.js";
 
 const EVERY = 2000; // ms
@@ -41,7 +41,7 @@ class Run {
   show(run, now) {
     const done = run.members.reduce((sum, member) => sum + share(member), 0), all = Math.max(1, run.members.length);
     this.head.replaceChildren(el("h3", {}, `${run.task ?? run.id} `, el("code", {}, run.arch ?? ""), " ", el("span", { class: "muted" }, sizeText(run.size))),
-      el("p", {}, chip(run.state === "running" ? "pending" : run.state === "done" ? "held" : run.state, run.state), ` ${short(run.count)} member${run.count === 1 ? "" : "s"} on ${run.device || run.host}, ${percent(done / all)} of the steps`), el("progress", { max: 1, value: done / all, "aria-label": "All steps" }));
+      el("p", {}, chip(run.state === "running" ? "pending" : run.state === "done" ? "held" : run.state, run.state), ` ${plural(run.count, "member")} on ${run.device || run.host}, ${percent(done / all)} of the steps`), el("progress", { max: 1, value: done / all, "aria-label": "All steps" }));
     this.rows.replaceChildren(...run.members.slice(0, MEMBERS).map((member) => memberRow(member, now)));
     this.note.textContent = run.count > MEMBERS ? `The first ${MEMBERS} of ${short(run.count)}; rung runs list has all.` : "";
     const curves = run.members.filter((member) => member.curve.length > 1).slice(0, CURVES);

@@ -2,7 +2,7 @@
 // card while its contents change, so that open details survive a slider.
 import { formula, theoremFormula } from "../formula.js";
 import { el } from "../dom.js";
-import { short } from "../numbers.js";
+import { plural, short } from "../numbers.js";
 import { grouped } from "../records.js";
 import { sourceText } from "../evidence/theorem.js";
 import { chip, meaningOf, withStatus, wordsOf } from "../verdicts.js";
@@ -27,9 +27,9 @@ function numbers(verdict) {
   if (typeof left !== "number" || typeof right !== "number") return null;
   const most = Math.max(left, right, 1e-9);
   if (verdict.verdict === "possible") {
-    return el("p", { class: "card-line" }, `${verdict.unit}: ${short(left)} there, ${short(right)} needed`);
+    return el("p", { class: "card-line" }, `${verdict.unit}: ${short(left)} available, ${short(right)} needed`);
   }
-  return el("div", { class: "balance" }, bar(`${verdict.unit} needed`, left, most, left > right ? "no" : ""), bar(`${verdict.unit} at hand`, right, most, ""));
+  return el("div", { class: "balance" }, bar(`${verdict.unit} needed`, left, most, left > right ? "no" : ""), bar(`${verdict.unit} available`, right, most, ""));
 }
 
 function horizon(verdict) {
@@ -68,7 +68,7 @@ class Card {
     const failing = verdict.verdict === "open" ? verdict.hypotheses.find((hypothesis) => !hypothesis.holds) : null;
     this.body.replaceChildren(...[
       summary ? el("p", { class: "card-line muted" }, summary) : null,
-      verdict.theorem ? el("p", { class: "card-line theorem" }, el("code", {}, verdict.theorem), verdict.status === "proved" || verdict.status === "checked" ? null : el("span", { class: "shipped" }, verdict.status)) : el("p", { class: "card-line muted" }, "No theorem speaks of this."),
+      verdict.theorem ? el("p", { class: "card-line theorem" }, el("code", {}, verdict.theorem), verdict.status === "proved" || verdict.status === "checked" ? null : el("span", { class: "shipped" }, verdict.status)) : el("p", { class: "card-line muted" }, "No theorem applies."),
       failing ? el("p", { class: "card-line muted" }, `Fails: ${failing.text}${failing.numbers ? `: ${failing.numbers}` : ""}`) : null, numbers(verdict), horizon(verdict)].filter(Boolean));
     this.inside.replaceChildren(...details(verdict, theorem).filter(Boolean));
     if (!changed) return;
@@ -94,7 +94,7 @@ export class VerdictCards {
   }
 
   show(answer) {
-    this.word.replaceChildren(el("code", {}, answer.architecture), ` ${short(answer.layers)} layer${answer.layers === 1 ? "" : "s"}, ${typeof answer.state_bits === "number" ? short(answer.state_bits) : answer.state_bits} state bits, ${short(answer.context)} tokens, precision ${answer.precision}`);
+    this.word.replaceChildren(el("code", {}, answer.architecture), ` ${plural(answer.layers, "layer")}, ${typeof answer.state_bits === "number" ? plural(answer.state_bits, "state bit") : `${answer.state_bits} state bits`}, ${plural(answer.context, "token")}, precision ${answer.precision}`);
     const order = wordsOf("bound");
     const ranked = [...answer.verdicts].sort((a, b) => order.indexOf(a.verdict) - order.indexOf(b.verdict));
     this.counts.replaceChildren(...[...grouped(ranked, full)].map(([text, list]) => el("span", { class: "count", title: meaningOf("bound", list[0].verdict) }, chip(list[0].verdict, `${list.length} ${text}`))));
