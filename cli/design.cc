@@ -228,10 +228,10 @@ void print_layout(const DesignRequest& request, const DesignedLayout& layout, st
 void print_excluded(const DesignRequest& request, const ExcludedLayouts& one) {
   print_labelled("  ",
                  down_set_text(request, one.set) + ", whatever else: " + costs_text(one.cost) + " or less");
-  if (one.refuted) {
+  if (one.impossible) {
     print_labelled("    ",
-                   fmt::format("{} is impossible for all of them by {} ({})", one.refuted->need,
-                               one.refuted->verdict.theorem, status_name(one.refuted->verdict.status)));
+                   fmt::format("{} is impossible for all of them by {} ({})", one.impossible->need,
+                               one.impossible->verdict.theorem, status_name(one.impossible->verdict.status)));
     return;
   }
   for (const NeedVerdict& need : one.failing) {
@@ -379,7 +379,7 @@ Command design_command() {
        {.file = FileUse::write}},
       {"--choice", "which layout of the front is written (1)", &flags->choice, {.needs = {"--write"}}},
       {"--force", "replace a file that exists", &flags->force, {.needs = {"--write"}}},
-      {"--json", "one JSON document, schema rung.design/1", &flags->json}};
+      {"--json", "one JSON document, schema rung.design/2", &flags->json}};
   flags->architecture.declare(command.options, false);
   std::erase_if(command.options, [](const Option& option) {
     for (const char* name : {"--encoder", "--activation"})

@@ -113,7 +113,8 @@ atexit.register(program.close)
 
 
 def flags(options):
-    """Keyword arguments as command-line words: n=8 is --n 8, causal=False is left out, a list repeats its flag."""
+    """Keyword arguments as command-line words: n=8 is --n 8, causal=False is left out, numbers of a list are joined by commas, and a list of
+    texts repeats its flag."""
     words = []
     for name, value in options.items():
         flag = "--" + name.rstrip("_").replace("_", "-")
@@ -121,6 +122,8 @@ def flags(options):
             continue
         if value is True:
             words.append(flag)
+        elif isinstance(value, (list, tuple)) and value and all(isinstance(item, (int, float)) for item in value):
+            words += [flag, ",".join(map(str, value))]
         elif isinstance(value, (list, tuple)):
             for item in value:
                 words += [flag, str(item)]

@@ -59,7 +59,7 @@ std::string fewer_functions(std::int64_t fewer) {
 
 // What no weights do: the proved impossibilities that not all models share.
 std::string impossible_clause(const Comparison& c) {
-  const auto refuted = [](const ComparedModel& model, const std::string& task) {
+  const auto forbidden = [](const ComparedModel& model, const std::string& task) {
     return std::any_of(model.verdicts.begin(), model.verdicts.end(), [&](const Verdict& v) {
       return v.task == task && v.outcome == Outcome::impossible && is_proved(v.status);
     });
@@ -67,16 +67,17 @@ std::string impossible_clause(const Comparison& c) {
   std::vector<std::string> common, clauses;
   for (const Verdict& verdict : c.models.front().verdicts)
     if (std::all_of(c.models.begin(), c.models.end(),
-                    [&](const auto& model) { return refuted(model, verdict.task); }))
+                    [&](const auto& model) { return forbidden(model, verdict.task); }))
       common.push_back(verdict.task);
   for (const auto& model : c.models) {
     std::vector<std::string> own;
     for (const auto& verdict : model.verdicts)
-      if (refuted(model, verdict.task) &&
+      if (forbidden(model, verdict.task) &&
           std::find(common.begin(), common.end(), verdict.task) == common.end())
         own.push_back(verdict.task);
     if (!own.empty())
-      clauses.push_back(fmt::format("{} is provably impossible for {}", list_of(own), model.name));
+      clauses.push_back(fmt::format("{} {} provably impossible for {}", list_of(own),
+                                    own.size() == 1 ? "is" : "are", model.name));
   }
   const std::string where = fmt::format(" at {} tokens", grouped(c.context));
   if (!clauses.empty()) return fmt::format("{}{}", fmt::join(clauses, ", "), where);

@@ -34,7 +34,7 @@ std::string bytes_text(const Integer& bytes);  // "128.00 MiB"
 struct CompositionDepth {
   std::optional<int> proved;      // the largest L with proved weights for every prompt of the context
   std::optional<int> sketched;    // the same where a sketch counts too; at least `proved`
-  std::optional<int> impossible;  // the smallest L that is refuted at sizes within the context
+  std::optional<int> impossible;  // the smallest L that is impossible at sizes within the context
   std::string proved_by, sketched_by, impossible_by;  // theorems
   Status impossible_status = Status::proved;
   std::int64_t of_word = 0;  // the pattern theorem's own size family: the largest L of the word

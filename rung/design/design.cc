@@ -375,8 +375,9 @@ class Designer {
       });
       if (const auto all = hopeful ? superword(set) : std::nullopt)
         for (NeedVerdict& need : theory_.verdicts(*all))
-          if (need.verdict.outcome == Outcome::impossible && is_proved(need.verdict.status) && !one.refuted)
-            one.refuted = std::move(need);
+          if (need.verdict.outcome == Outcome::impossible && is_proved(need.verdict.status) &&
+              !one.impossible)
+            one.impossible = std::move(need);
       out.excluded.push_back(std::move(one));
     }
     std::stable_sort(out.excluded.begin(), out.excluded.end(),
@@ -527,12 +528,13 @@ nlohmann::ordered_json design_document(const Design& design) {
     nlohmann::ordered_json most = nlohmann::ordered_json::object();
     for (std::size_t i = 0; i < one.set.most.size(); ++i)
       if (one.set.most[i]) most[format_spelled_mixer(request.mixers[i])] = *one.set.most[i];
-    excluded.push_back({{"layouts", down_set_text(request, one.set)},
-                        {"at_most", std::move(most)},
-                        {"example", words_document(request, one.example)},
-                        {"cost", cost_document(one.cost)},
-                        {"failing", needs_document(one.failing)},
-                        {"refuted", one.refuted ? need_document(*one.refuted) : nlohmann::ordered_json()}});
+    excluded.push_back(
+        {{"layouts", down_set_text(request, one.set)},
+         {"at_most", std::move(most)},
+         {"example", words_document(request, one.example)},
+         {"cost", cost_document(one.cost)},
+         {"failing", needs_document(one.failing)},
+         {"impossible", one.impossible ? need_document(*one.impossible) : nlohmann::ordered_json()}});
   }
   for (const NeedVerdict& need : design.lacking) lacking.push_back(need_document(need));
   nlohmann::ordered_json mixers = nlohmann::ordered_json::array(), needs = nlohmann::ordered_json::array(),
@@ -540,7 +542,7 @@ nlohmann::ordered_json design_document(const Design& design) {
   for (const Mixer& mixer : request.mixers) mixers.push_back(format_spelled_mixer(mixer));
   for (const Need& need : request.needs) needs.push_back(need.text);
   for (const CostKind kind : request.minimise) minimise.push_back(cost_kind_name(kind));
-  return {{"schema", "rung.design/1"},
+  return {{"schema", "rung.design/2"},
           {"layers", request.layers},
           {"mixers", std::move(mixers)},
           {"context", request.context},

@@ -83,7 +83,7 @@ struct ExcludedLayouts {
   LayoutCost cost;                   // of the example
   std::vector<NeedVerdict> failing;  // the needs that the example is not known to do
   // A theorem refutes a need for every layout of the set, whatever its order; else for the example at most.
-  std::optional<NeedVerdict> refuted;
+  std::optional<NeedVerdict> impossible;
 };
 
 struct Design {
@@ -102,7 +102,7 @@ Stack layout_stack(const DesignRequest& request, const LayoutWord& word);
 // "at most 3 full, no gdelta".
 std::string down_set_text(const DesignRequest& request, const DownSet& set);
 
-// Schema rung.design/1.
+// Schema rung.design/2.
 nlohmann::ordered_json design_document(const Design& design);
 
 }  // namespace rung

@@ -48,7 +48,9 @@ Result<bool> is_architecture_document(const std::string& text) {
 Result<bool> is_architecture_file(const std::string& path) {
   if (path.ends_with(".toml")) return true;
   RUNG_TRY(const std::string text, read_text_file(path, "arch"));
-  return is_architecture_document(text);
+  const Result<bool> ours = is_architecture_document(text);
+  if (!ours) return fail(ours.error().code, "{} (file {})", ours.error().message, rung::quoted(path));
+  return ours;
 }
 
 // Every field takes part: one that is added does not compile until it is named here.

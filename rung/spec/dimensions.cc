@@ -39,8 +39,8 @@ Result<std::int64_t> integer(std::string_view field, const Json& value, std::int
     return *size;
   }
   if (!value.is_number_integer())
-    return fail(ErrorCode::format, "[dimensions] {} is {}; expected a whole number", field,
-                value.type_name());
+    return fail(ErrorCode::format, "[dimensions] {} = {} is not a whole number in {}..{}", field,
+                value.is_primitive() ? value.dump() : value.type_name(), low, high);
   const bool huge =
       value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(high);
   if (huge || value.get<std::int64_t>() < low || value.get<std::int64_t>() > high)

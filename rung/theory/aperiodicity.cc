@@ -239,6 +239,8 @@ std::optional<Verdict> nonsolvable(const Theorem& theorem, const Setting& settin
   v.every_length = EveryLength{Outcome::impossible, std::string(theorem.id), v.status};
   v.assumes = {"TC0 is not NC1", "numbers of O(log n) bits at n tokens",
                "recurrences as unrolled sums, not rounded at every step"};
+  if (setting.architecture.dimensions.position == PositionCode::table)
+    v.assumes.push_back("a position table that uniform circuits compute");
   v.argument = {
       "The task computes words of a group that is not solvable, which is complete for NC1.",
       "A fixed number of such layers with numbers of O(log n) bits is a family of circuits in uniform TC0.",

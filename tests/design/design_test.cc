@@ -227,9 +227,9 @@ TEST(design, names_a_theorem_that_rules_layouts_out) {
   ASSERT_FALSE(design->excluded.empty());
   const ExcludedLayouts& none = design->excluded.front();
   EXPECT_EQ(down_set_text(request, none.set), "no full");
-  ASSERT_TRUE(none.refuted);
-  EXPECT_EQ(none.refuted->verdict.theorem, "recurrent-eva");
-  EXPECT_EQ(none.refuted->verdict.outcome, Outcome::impossible);
+  ASSERT_TRUE(none.impossible);
+  EXPECT_EQ(none.impossible->verdict.theorem, "recurrent-eva");
+  EXPECT_EQ(none.impossible->verdict.outcome, Outcome::impossible);
 }
 
 TEST(design, refuses_what_it_cannot_ask) {

@@ -145,6 +145,7 @@ class Answers(unittest.TestCase):
     def test_capacity_and_ceiling(self):
         self.assertEqual(rung.capacity("eva", n=4).bits, 8)
         self.assertEqual(rung.ceiling(state_bits=1024, n=128).to_dict(), command("ceiling", "--state-bits", "1024", "--n", "128"))
+        self.assertEqual(rung.ceiling(state_bits=1024, n=[128, 256]).to_dict(), command("ceiling", "--state-bits", "1024", "--n", "128,256"))
 
     def test_text_in_answers_is_escaped(self):
         self.assertIn("&lt;b&gt;", rung.Table([{"a": "<b>"}], ("a",))._repr_html_())

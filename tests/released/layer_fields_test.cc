@@ -447,6 +447,22 @@ TEST(LayerFields, attention_without_positions_is_read) {
   EXPECT_EQ(position(granite), PositionCode::none);
   granite["position_embedding_type"] = "rope";
   EXPECT_EQ(position(granite), PositionCode::rope);
+  const auto shipped = [](const char* name) {
+    return OrderedJson::parse(*read_text_file(kConfigFolder + name, "test"));
+  };
+  OrderedJson kimi = shipped("kimi-linear-48b-a3b-instruct.json");
+  EXPECT_EQ(position(kimi), PositionCode::none);
+  kimi["mla_use_nope"] = false;
+  EXPECT_EQ(position(kimi), PositionCode::rope);
+  OrderedJson zamba2 = shipped("zamba2-7b.json");
+  EXPECT_EQ(position(zamba2), PositionCode::rope);
+  zamba2["use_mem_rope"] = false;
+  EXPECT_EQ(position(zamba2), PositionCode::none);
+  for (const char* name : {"nemotron-h-56b-base-8k.json", "falcon-mamba-7b.json", "fla-gla-340m.json"})
+    EXPECT_EQ(read_config_file(kConfigFolder + name, {})->architecture.dimensions.position,
+              PositionCode::none)
+        << name;
+  EXPECT_EQ(position(shipped("llama-3.1-8b.json")), PositionCode::rope);
 }
 
 TEST(LayerFields, gates_norms_and_biases_are_read) {

@@ -21,7 +21,7 @@ TEST(DimensionsFile, refuses_unknown_fields_and_wrong_values_in_one_line) {
       message(R"({"width": "eight"})"),
       "[dimensions] size = \"eight\" is not a whole number in 1..2147483648 (field \"width\" of d.json)");
   EXPECT_EQ(message(R"({"width": 8.5})"),
-            "[dimensions] size is number; expected a whole number (field \"width\" of d.json)");
+            "[dimensions] size = 8.5 is not a whole number in 1..2147483648 (field \"width\" of d.json)");
   EXPECT_EQ(message(R"({"width": -1})"),
             "[dimensions] size = -1 is outside 1..2147483648 (field \"width\" of d.json)");
   EXPECT_EQ(message(R"({"heads": 18446744073709551615})"),
