@@ -45,7 +45,7 @@ TEST(plan, refuses_what_it_does_not_know_in_one_line) {
            {R"({"arch":"full","tasks":"eva","support":[{"n":3}],"advance":1.5})", "advance = 1.5"},
            {R"({"arch":"full","tasks":"eva","patience":-1})", "patience = -1"},
            {R"({"arch":"full","tasks":"eva","patience":3,"gain":2})", "gain = 2"},
-           {R"({"arch":"full","tasks":"eva","patience":3,"floor":0})", "never reach it"},
+           {R"({"arch":"full","tasks":"eva","patience":3,"floor":0})", "floor > 0"},
            {R"({"arch":"full","tasks":"eva","round_bits":12,"precision":"bf16"})", "bf16"},
            {R"({"arch":"full","tasks":"eva","carry_bits":1})", "carry_bits = 1; 2 to 16"},
            {R"({"arch":"full","tasks":"eva","carry_bits":4,"round_bits":8})", "one of them"},
