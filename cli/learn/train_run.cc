@@ -230,7 +230,7 @@ using MemberLengths = std::map<std::int64_t, std::vector<LengthTest>>;  // by me
 ordered_json document_of(const TrainingPlan& plan, const learn::EnsembleResult& result,
                          const std::string& folder, const Expected& expected, const MemberLengths& tested) {
   ordered_json members = ordered_json::array();
-  for (const learn::MemberResult& member : result.members) {
+  for (const MemberResult& member : result.members) {
     ordered_json row{{"index", member.plan.index}, {"seed", member.plan.seed},
                      {"rate", member.plan.rate},   {"decay", member.plan.decay},
                      {"scale", member.plan.scale}, {"state", state_name(member.state)},
@@ -346,7 +346,7 @@ Result<int> run_train(const TrainFlags& flags) {
   RUNG_TRY(const learn::EnsembleResult result, learn::train(*prepared, options));
   if (terminal) clear_terminal_line();
   MemberLengths tested;
-  for (const learn::MemberResult& member : result.members)
+  for (const MemberResult& member : result.members)
     if (!lengths.empty() && member.state == RecordState::done) {
       RUNG_TRY(tested[member.plan.index], test_lengths(member.file, plan, lengths));
     }
@@ -355,7 +355,7 @@ Result<int> run_train(const TrainFlags& flags) {
   } else {
     fmt::print("{:>6} {:>6} {:>8} {:>8} {:>6} {:>8} {:>8} {:>9}  state\n", "member", "seed", "rate", "decay",
                "scale", "steps", "loss", "accuracy");
-    for (const learn::MemberResult& member : result.members) {
+    for (const MemberResult& member : result.members) {
       const std::string note = member.reason.empty() ? learn::ending_note(plan, member.curve) : member.reason;
       fmt::print("{:>6} {:>6} {:>8} {:>8} {:>6} {:>8} {:>8} {:>9}  {}{}\n", member.plan.index,
                  member.plan.seed, member.plan.rate, member.plan.decay, member.plan.scale, member.steps,

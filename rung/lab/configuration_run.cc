@@ -114,8 +114,7 @@ Outcome labelled_model(const WrittenModel& model) {
   return out;
 }
 
-Result<void> score(Outcome& outcome, const learn::MemberResult& member, const Task& task,
-                   const TrainingPlan& plan) {
+Result<void> score(Outcome& outcome, const MemberResult& member, const Task& task, const TrainingPlan& plan) {
   SeedScore score{.seed = member.plan.seed,
                   .rate = member.plan.rate,
                   .right = member.right.at(0),
@@ -150,7 +149,7 @@ Result<void> score(Outcome& outcome, const learn::MemberResult& member, const Ta
   return {};
 }
 
-MemberCurve curve_of(const learn::MemberResult& member, bool chosen) {
+MemberCurve curve_of(const MemberResult& member, bool chosen) {
   return {member.plan.seed, member.plan.rate, chosen, thinned(first_accuracy(member.curve), kCurvePoints)};
 }
 
@@ -177,8 +176,8 @@ Result<std::optional<Outcome>> run_plan(const TrainingPlan& plan, Outcome outcom
   RUNG_TRY(const auto task, asked(plan));
   std::string failure;
   for (const std::uint64_t seed : plan.seeds) {
-    const learn::MemberResult* chosen = nullptr;
-    for (const learn::MemberResult& member : result.members) {
+    const MemberResult* chosen = nullptr;
+    for (const MemberResult& member : result.members) {
       if (member.plan.seed != seed) continue;
       if (member.state != RecordState::done || member.of.empty() || member.curve.empty()) {
         if (!member.reason.empty()) failure = member.reason;
@@ -188,14 +187,14 @@ Result<std::optional<Outcome>> run_plan(const TrainingPlan& plan, Outcome outcom
         chosen = &member;
     }
     if (chosen) RUNG_CHECK(score(outcome, *chosen, *task, plan));
-    for (const learn::MemberResult& member : result.members)
+    for (const MemberResult& member : result.members)
       if (member.plan.seed == seed) outcome.curves.push_back(curve_of(member, &member == chosen));
   }
   if (outcome.scores.size() < plan.seeds.size())
     outcome.note += fmt::format("{}{} without a score: {}", outcome.note.empty() ? "" : "; ",
                                 counted(plan.seeds.size() - outcome.scores.size(), "seed"), failure);
   std::map<std::string, std::size_t> endings;
-  for (const learn::MemberResult& member : result.members)
+  for (const MemberResult& member : result.members)
     if (const std::string ending = learn::ending_note(plan, member.curve); !ending.empty()) ++endings[ending];
   for (const auto& [ending, count] : endings)
     outcome.note += fmt::format("{}{} of {} members {}", outcome.note.empty() ? "" : "; ", count,

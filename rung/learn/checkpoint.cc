@@ -1,6 +1,5 @@
 // The state of a trainer on disk: parameters, moments, counters and curves, in one safetensors file that
 // appears whole or not at all (rung.checkpoint/1).
-#include "rung/base/json_fields.h"
 #include "rung/learn/plateau.h"
 #include "rung/learn/trainer.h"
 #include "rung/records/earlier_words.h"
@@ -49,42 +48,13 @@ Result<void> fill(torch::Tensor& to, const TensorFile& file, const std::string& 
   return {};
 }
 
-// What counts beside the tensors.
-struct Progress {
-  std::int64_t step = 0, summed = 0;
-  std::vector<MemberProgress> members;
-};
-template <class Fields>
-void describe(Fields& field, Progress& x) {
-  field.need("step", x.step);
-  field.need("summed", x.summed);
-  field.need("members", x.members);
-}
-
 }  // namespace
-
-template <class Fields>
-void describe(Fields& field, MemberProgress& x) {
-  field("index", x.plan.index);
-  int state = static_cast<int>(x.state);
-  field.need("state", state);
-  if constexpr (Fields::kReads) {
-    if (state < 0 || state > static_cast<int>(RecordState::failed))
-      return field.refuse(fmt::format("member {}", x.plan.index), fmt::format("no state {}", state));
-    x.state = static_cast<RecordState>(state);
-  }
-  field.need("reason", x.reason);
-  field.need("curve", x.curve);
-  field.need("reached", x.reached);
-  field.need("steps", x.steps);
-  field("stage", x.stage);
-}
 
 Result<void> Trainer::save(const std::string& path) const {
   TensorFile file;
   file.metadata["format"] = kFormat;
   file.metadata["plan"] = plan_text(plan_);
-  file.metadata["progress"] = to_fields(Progress{step_, summed_, members_}).dump();
+  file.metadata["progress"] = progress_text({step_, summed_, members_});
   file.tensors = {{"parameters", as_bytes(parameters_.master)}, {"first", as_bytes(optimiser_.first)},
                   {"second", as_bytes(optimiser_.second)},      {"count", as_bytes(optimiser_.count)},
                   {"alive", as_bytes(optimiser_.alive)},        {"loss", as_bytes(loss_sum_)}};
@@ -106,22 +76,10 @@ Result<void> Trainer::restore(const std::string& path) {
                   path, other->arch, plan_.arch);
     return fail(ErrorCode::format, "[train] {}: a checkpoint of another plan", path);
   }
-  const auto progress = from_text<Progress>(text("progress"));
+  const auto progress = read_progress(text("progress"), members_.size(), lesson_.tasks(), plan_.steps);
   if (!progress)
-    return fail(ErrorCode::format, "[train] {}: its progress is no {} document: {}", path, kFormat,
+    return fail(ErrorCode::format, "[train] {}: its progress is not that of a {} file: {}", path, kFormat,
                 progress.error().message);
-  if (progress->members.size() != members_.size())
-    return fail(ErrorCode::format, "[train] {}: {} members; {} expected", path, progress->members.size(),
-                members_.size());
-  if (progress->step < 0 || progress->step > plan_.steps || progress->summed < 0 ||
-      progress->summed > progress->step)
-    return fail(ErrorCode::format, "[train] {}: at step {} with {} summed; at most {} steps expected", path,
-                progress->step, progress->summed, plan_.steps);
-  for (const MemberProgress& member : progress->members)
-    if (member.steps < 0 || member.steps > progress->step ||
-        !is_curve_of(member.curve, lesson_.tasks(), progress->step))
-      return fail(ErrorCode::format, "[train] {}: member {} has no curve of {} tasks up to step {}", path,
-                  member.plan.index, lesson_.tasks(), progress->step);
   RUNG_CHECK(fill(parameters_.master, file, "parameters", path));
   RUNG_CHECK(fill(optimiser_.first, file, "first", path));
   RUNG_CHECK(fill(optimiser_.second, file, "second", path));

@@ -226,14 +226,6 @@ class Run {
 
 }  // namespace
 
-double MemberResult::accuracy() const {
-  double lowest = of.empty() ? 0 : 1;
-  for (std::size_t i = 0; i < of.size(); ++i)
-    lowest = std::min(lowest,
-                      static_cast<double>(right[i]) / static_cast<double>(std::max<std::uint64_t>(1, of[i])));
-  return lowest;
-}
-
 std::string ending_note(const TrainingPlan& plan, const std::vector<CurvePoint>& curve) {
   if (curve.empty()) return "";
   const CurvePoint& last = curve.back();

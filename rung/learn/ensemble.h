@@ -15,24 +15,12 @@
 #include <string>
 #include <vector>
 
-#include "rung/records/curve.h"
-#include "rung/records/training_plan.h"
+#include "rung/records/member_progress.h"
 #include "rung/spec/weights.h"
 #include "rung/store/store.h"
 
 namespace rung::learn {
 
-struct MemberResult {
-  MemberPlan plan;
-  RecordState state = RecordState::stopped;  // done, failed or stopped
-  std::string reason;
-  std::vector<CurvePoint> curve;
-  std::vector<std::uint64_t> right, of;  // final answers, a task each
-  std::optional<int> carried_bits;       // where it was measured
-  std::string file;                      // the weights, where it is done
-  std::int64_t steps = 0;
-  double accuracy() const;  // of the task that it does worst; 0 without a final score
-};
 // What a finished member had not done: with a support "stayed at the first of 3 stages", "at stage 2 of 3"; with patience
 // "still learning at the last step". Empty where there is nothing to say.
 std::string ending_note(const TrainingPlan& plan, const std::vector<CurvePoint>& curve);

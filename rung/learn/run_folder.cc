@@ -5,7 +5,6 @@
 
 #include <filesystem>
 
-#include "rung/base/json_fields.h"
 #include "rung/base/staged_file.h"
 #include "rung/records/earlier_words.h"
 
@@ -15,18 +14,6 @@ namespace {
 namespace fs = std::filesystem;
 
 }  // namespace
-
-// As a weights file keeps it.
-template <class Fields>
-void describe(Fields& field, MemberResult& x) {
-  field.need("state", x.state);
-  field("seed", x.plan.seed, "rate", x.plan.rate, "decay", x.plan.decay, "scale", x.plan.scale);
-  field.need("steps", x.steps);
-  field.need("right", x.right);
-  field.need("answers", x.of);
-  field.need("curve", x.curve);
-  field.some("reason", x.reason, "carried_bits", x.carried_bits);
-}
 
 std::string RunFolder::path(const std::string& name) const { return (fs::path(folder_) / name).string(); }
 std::string RunFolder::member_path(std::int64_t member) const {
@@ -81,24 +68,16 @@ std::optional<MemberResult> RunFolder::finished(const MemberPlan& plan) const {
   if (!weights || !weights->notes.contains("training") || !weights->notes.contains("plan") ||
       translate_plan(weights->notes.at("plan")) != plan_)
     return std::nullopt;
-  auto saved = from_text<MemberResult>(weights->notes.at("training"));
-  if (!saved || (saved->state != RecordState::done && saved->state != RecordState::failed))
-    return std::nullopt;
-  MemberResult member = std::move(*saved);
+  auto read = read_member_result(weights->notes.at("training"), tasks_, steps_);
+  if (!read) return std::nullopt;
+  MemberResult member = std::move(*read);
   member.plan = plan;
-  // A member that failed has no answers; one that is done has them of every task.
-  const bool done = member.state == RecordState::done;
-  if (member.of.size() != (done ? tasks_ : 0) || member.right.size() != member.of.size() ||
-      (done && member.curve.empty()) || !is_curve_of(member.curve, tasks_, steps_))
-    return std::nullopt;
-  for (std::size_t which = 0; which < member.of.size(); ++which)
-    if (member.of[which] == 0 || member.right[which] > member.of[which]) return std::nullopt;
   member.file = file;
   return member;
 }
 
 std::map<std::string, std::string> RunFolder::notes(const MemberResult& member) const {
-  return {{"training", to_fields(member).dump()}, {"plan", plan_}};
+  return {{"training", member_result_text(member)}, {"plan", plan_}};
 }
 
 Result<void> RunFolder::write_curves(const std::vector<MemberResult>& members) const {

@@ -14,20 +14,9 @@
 #include "rung/learn/instance_source.h"
 #include "rung/learn/lesson.h"
 #include "rung/learn/optimiser.h"
-#include "rung/records/curve.h"
-#include "rung/store/record.h"
+#include "rung/records/member_progress.h"
 
 namespace rung::learn {
-
-struct MemberProgress {
-  MemberPlan plan;
-  RecordState state = RecordState::running;  // running, done or failed
-  std::string reason;                        // of failure
-  std::vector<CurvePoint> curve;
-  std::size_t stage = 0;  // of the plan's support
-  int reached = 0;        // evaluations in a row at or above the accuracy to stop at
-  std::int64_t steps = 0;
-};
 
 struct FinalScore {
   std::vector<std::uint64_t> right, of;  // answers, a task each

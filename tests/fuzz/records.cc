@@ -3,6 +3,7 @@
 
 #include "rung/records/experiment_results.h"
 #include "rung/records/hierarchy_document.h"
+#include "rung/records/member_progress.h"
 #include "rung/records/training_plan.h"
 #include "tests/fuzz/targets.h"
 
@@ -23,7 +24,13 @@ void result_document(std::string_view bytes) {
   if (const auto outcome = parse_outcome(text, "file")) outcome_text(*outcome);
   if (const auto document = parse_hierarchy(text, "file")) hierarchy_json(*document);
   if (const auto cell = parse_kept_cell(text, "file")) kept_cell_text(*cell);
+  if (const auto progress = read_progress(text, 1, 1, 1000))
+    promise(read_progress(progress_text(*progress), 1, 1, 1000).ok(), "progress is read as it was written");
+  if (const auto member = read_member_result(text, 1, 1000))
+    promise(read_member_result(member_result_text(*member), 1, 1000).has_value(),
+            "a member is read as it was written");
   one_line(parse_results(text, "file"));
+  one_line(read_progress(text, 1, 1, 1000));
   one_line(parse_hierarchy(text, "file"));
 }
 

@@ -18,7 +18,7 @@ void task_file(std::string_view bytes);  // an automaton, a table, a Cayley tabl
 void prompt(std::string_view bytes);     // first byte: of which task
 void store_record(std::string_view bytes);
 void training_plan(std::string_view bytes);
-void result_document(std::string_view bytes);    // of an experiment, a configuration, a hierarchy, a cell
+void result_document(std::string_view bytes);    // of an experiment, a hierarchy, a training's members
 void experiment_file(std::string_view bytes);    // first byte even: TOML, odd: JSON
 void store_file(std::string_view bytes);         // SQLite, JSON lines or results of the harness
 void imported_layer(std::string_view bytes);     // config.json, NUL, a shard
