@@ -16,242 +16,189 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-Result<double> number_of(const json& value, const std::string& name) {
-  if (!value.is_number()) return fail(ErrorCode::parse, "[train] {}: a number expected", name);
-  return value.get<double>();
+constexpr std::int64_t kMany = 1'000'000'000;
+
+// Every number of a plan with its name and range.
+template <class Plan, class Visit>
+void visit_numbers(Plan& plan, const Visit& visit) {
+  visit("steps", plan.steps, 1, kMany);
+  visit("batch", plan.batch, 1, 1 << 20);
+  visit("warmup", plan.warmup, 0, kMany);
+  visit("queries", plan.queries, 1, 4096);
+  visit("spacing", plan.spacing, 0, 4096);
+  visit("evaluate_every", plan.evaluate_every, 1, kMany);
+  visit("evaluate_count", plan.evaluate_count, 1, 1 << 24);
+  visit("final_count", plan.final_count, 1, 1 << 24);
+  visit("checkpoint_every", plan.checkpoint_every, 1, kMany);
+  visit("round_after", plan.round_after, -1, kMany);
+  visit("round_bits", plan.round_bits, 2, kMostRoundBits);
+  visit("carry_bits", plan.carry_bits, 2, kMostCarryBits);
+  visit("stage_steps", plan.stage_steps, 0, kMany);
+  visit("advance", plan.advance, 0, 1);
+  visit("whole", plan.whole, 0, 1);
+  visit("floor", plan.floor, 0, 1);
+  visit("clip", plan.clip, 0, 1e6);
+  visit("beta1", plan.beta1, 0, 0.9999);
+  visit("beta2", plan.beta2, 0, 0.99999);
+  visit("dropout", plan.dropout, 0, 0.95);
+  visit("smoothing", plan.smoothing, 0, 0.95);
+  visit("stop", plan.stop, 0, 1);
+  visit("patience", plan.patience, 0, kMany);
+  visit("gain", plan.gain, 0, 1);
 }
-Result<std::int64_t> whole_of(const json& value, const std::string& name) {
+
+template <class T, class Low, class High>
+Result<void> in_range(const char* name, const T& value, Low low, High high) {
+  if (!(value >= static_cast<T>(low) && value <= static_cast<T>(high)))
+    return fail(ErrorCode::range, "[train] {} = {}; {} to {} expected", name, value, low, high);
+  return {};
+}
+template <class T, class Low, class High>
+Result<void> in_range(const char* name, const std::optional<T>& value, Low low, High high) {
+  return value ? in_range(name, *value, low, high) : Result<void>();
+}
+
+// The readers: a value of the file into a field of the plan.
+Result<void> read(const json& value, const std::string& name, double& to) {
+  if (!value.is_number()) return fail(ErrorCode::parse, "[train] {}: a number expected", name);
+  to = value.get<double>();
+  return {};
+}
+Result<void> read(const json& value, const std::string& name, std::int64_t& to) {
   if (!value.is_number_integer() || (value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX))
     return fail(ErrorCode::parse, "[train] {}: a whole number expected", name);
-  return value.get<std::int64_t>();
+  to = value.get<std::int64_t>();
+  return {};
 }
-Result<std::string> word_of(const json& value, const std::string& name) {
+Result<void> read(const json& value, const std::string& name, std::uint64_t& to) {
+  std::int64_t whole = 0;
+  RUNG_CHECK(read(value, name, whole));
+  if (whole < 0) return fail(ErrorCode::range, "[train] {} = {}; at least 0 expected", name, whole);
+  to = static_cast<std::uint64_t>(whole);
+  return {};
+}
+Result<void> read(const json& value, const std::string& name, int& to) {
+  std::int64_t whole = 0;
+  RUNG_CHECK(read(value, name, whole));
+  RUNG_CHECK(in_range(name.c_str(), whole, -(1 << 30), 1 << 30));
+  to = static_cast<int>(whole);
+  return {};
+}
+Result<void> read(const json& value, const std::string& name, bool& to) {
+  if (!value.is_boolean()) return fail(ErrorCode::parse, "[train] {}: true or false expected", name);
+  to = value.get<bool>();
+  return {};
+}
+Result<void> read(const json& value, const std::string& name, std::string& to) {
   if (!value.is_string()) return fail(ErrorCode::parse, "[train] {}: a word expected", name);
-  return value.get<std::string>();
+  to = value.get<std::string>();
+  return {};
 }
-
+Result<void> read(const json& value, const std::string& name, Variant& to) {
+  std::string word;
+  RUNG_CHECK(read(value, name, word));
+  RUNG_TRY(to, parse_variant(word));
+  return {};
+}
 template <class T>
-Result<std::vector<T>> list_of(const json& value, const std::string& name,
-                               Result<T> (*each)(const json&, const std::string&)) {
-  std::vector<T> out;
-  if (!value.is_array()) {
-    RUNG_TRY(T one, each(value, name));
-    return std::vector<T>{one};
-  }
-  for (const json& item : value) {
-    RUNG_TRY(T one, each(item, name));
-    out.push_back(one);
-  }
-  return out;
+requires NamedWord<T> Result<void> read(const json& value, const std::string& name, T& to) {
+  std::string word;
+  RUNG_CHECK(read(value, name, word));
+  RUNG_TRY(to, parse_word<T>(word, "[train] " + name));
+  return {};
 }
-
-Result<std::uint64_t> seed_of(const json& value, const std::string& name) {
-  RUNG_TRY(const std::int64_t seed, whole_of(value, name));
-  if (seed < 0) return fail(ErrorCode::range, "[train] {} = {}; at least 0 expected", name, seed);
-  return static_cast<std::uint64_t>(seed);
+template <class T>
+Result<void> read(const json& value, const std::string& name, std::optional<T>& to) {
+  if (value.is_null()) return to.reset(), Result<void>();
+  return read(value, name, to.emplace());
 }
-
-Result<TaskSizes> sizes_of(const json& value, const std::string& name) {
+Result<void> read(const json& value, const std::string& name, TaskSizes& to) {
   if (!value.is_object()) return fail(ErrorCode::parse, "[train] {}: an object of sizes expected", name);
-  TaskSizes sizes;
-  for (const auto& [key, item] : value.items()) {
-    RUNG_TRY(sizes[key], whole_of(item, name + "." + key));
-  }
-  return sizes;
+  for (const auto& [key, item] : value.items()) RUNG_CHECK(read(item, name + "." + key, to[key]));
+  return {};
 }
-
-Result<TaskShare> task_of(const json& value) {
-  TaskShare share;
-  if (value.is_string()) {
-    share.task.name = value.get<std::string>();
-    return share;
+Result<void> read(const json& value, const std::string& name, std::vector<TaskSizes>& to) {
+  if (!value.is_array()) return fail(ErrorCode::parse, "[train] {}: a list of sizes expected", name);
+  to.clear();
+  for (const json& item : value) RUNG_CHECK(read(item, name, to.emplace_back()));
+  return {};
+}
+Result<void> read(const json& value, const std::string& name, std::vector<DeepReadout>& to) {
+  std::vector<TaskSizes> given;
+  RUNG_CHECK(read(value, name, given));
+  to.clear();
+  for (const TaskSizes& each : given) {
+    RUNG_TRY(const DeepReadout readout, deep_readout(each));
+    to.push_back(readout);
   }
+  return {};
+}
+Result<void> read(const json& value, const std::string& name, TaskShare& to) {
+  if (value.is_string()) return read(value, name, to.task.name);
   if (!value.is_object() || !value.contains("name"))
-    return fail(ErrorCode::parse, "[train] tasks: a name, or an object with a name, expected");
+    return fail(ErrorCode::parse, "[train] {}: a name, or an object with a name, expected", name);
   for (const auto& [key, item] : value.items()) {
+    const std::string inner = name + "." + key;
     if (key == "name") {
-      RUNG_TRY(share.task.name, word_of(item, "tasks.name"));
+      RUNG_CHECK(read(item, inner, to.task.name));
     } else if (key == "size") {
-      RUNG_TRY(share.task.sizes, sizes_of(item, "tasks.size"));
+      RUNG_CHECK(read(item, inner, to.task.sizes));
     } else if (key == "weight") {
-      RUNG_TRY(share.weight, number_of(item, "tasks.weight"));
+      RUNG_CHECK(read(item, inner, to.weight));
     } else if (key == "options") {
-      if (!item.is_object())
-        return fail(ErrorCode::parse, "[train] tasks.options: an object of words expected");
-      for (const auto& [option, word] : item.items()) {
-        RUNG_TRY(share.task.options[option], word_of(word, "tasks.options." + option));
-      }
+      if (!item.is_object()) return fail(ErrorCode::parse, "[train] {}: an object of words expected", inner);
+      for (const auto& [option, word] : item.items())
+        RUNG_CHECK(read(word, inner + "." + option, to.task.options[option]));
     } else {
-      return fail(ErrorCode::parse, "[train] tasks: unknown field {}; name, size, options or weight expected",
-                  rung::quoted(key));
+      return fail(ErrorCode::parse, "[train] {}: unknown field {}; name, size, options or weight expected",
+                  name, rung::quoted(key));
     }
   }
-  return share;
+  return {};
+}
+// One value may stand for a list of it.
+template <class T>
+Result<void> read(const json& value, const std::string& name, std::vector<T>& to) {
+  to.clear();
+  for (const json& item : value.is_array() ? value : json::array({value}))
+    RUNG_CHECK(read(item, name, to.emplace_back()));
+  return {};
+}
+Result<void> read(const json& value, const std::string& name, Dimensions& to) {
+  RUNG_TRY(const ArchitectureFile file, read_architecture_text(value.dump(), name, false));
+  to = file.dimensions;
+  if (!value.contains("norm")) to.norm = Norm::rms;
+  return {};
 }
 
 using Reader = std::function<Result<void>(const json&)>;
 
 // Every field of the file with its reader: the one list of names.
 std::map<std::string, Reader> readers(TrainingPlan& plan) {
-  const auto number = [](double& to, const char* name) -> Reader {
-    return [&to, name](const json& value) -> Result<void> {
-      RUNG_TRY(to, number_of(value, name));
-      return {};
-    };
+  std::map<std::string, Reader> out;
+  const auto field = [&out](const char* name, auto& to) {
+    out[name] = [&to, name](const json& value) { return read(value, name, to); };
   };
-  const auto whole = [](std::int64_t& to, const char* name) -> Reader {
-    return [&to, name](const json& value) -> Result<void> {
-      RUNG_TRY(to, whole_of(value, name));
-      return {};
-    };
-  };
-  const auto numbers = [](std::vector<double>& to, const char* name) -> Reader {
-    return [&to, name](const json& value) -> Result<void> {
-      RUNG_TRY(to, list_of<double>(value, name, &number_of));
-      return {};
-    };
-  };
-  const auto optional_bits = [](std::optional<int>& to, const char* name, int most) -> Reader {
-    return [&to, name, most](const json& value) -> Result<void> {
-      if (value.is_null()) return to.reset(), Result<void>();
-      RUNG_TRY(const std::int64_t bits, whole_of(value, name));
-      if (bits < 2 || bits > most)
-        return fail(ErrorCode::range, "[train] {} = {}; 2 to {} expected", name, bits, most);
-      to = static_cast<int>(bits);
-      return {};
-    };
-  };
-  const auto stages = [](std::vector<TaskSizes>& to, const char* name) -> Reader {
-    return [&to, name](const json& value) -> Result<void> {
-      if (!value.is_array()) return fail(ErrorCode::parse, "[train] {}: a list of sizes expected", name);
-      to.clear();
-      for (const json& item : value) {
-        RUNG_TRY(TaskSizes sizes, sizes_of(item, name));
-        to.push_back(std::move(sizes));
-      }
-      return {};
-    };
-  };
-  return {
-      {"arch",
-       [&](const json& value) -> Result<void> {
-         RUNG_TRY(plan.arch, word_of(value, "arch"));
-         return {};
-       }},
-      {"dimensions",
-       [&](const json& value) -> Result<void> {
-         RUNG_TRY(const ArchitectureFile file, read_architecture_text(value.dump(), "dimensions", false));
-         plan.dimensions = file.dimensions;
-         if (!value.contains("norm")) plan.dimensions.norm = Norm::rms;
-         return {};
-       }},
-      {"tasks",
-       [&](const json& value) -> Result<void> {
-         plan.tasks.clear();
-         for (const json& item : value.is_array() ? value : json::array({value})) {
-           RUNG_TRY(TaskShare share, task_of(item));
-           plan.tasks.push_back(std::move(share));
-         }
-         return {};
-       }},
-      {"curriculum", stages(plan.curriculum, "curriculum")},
-      {"support", stages(plan.support, "support")},
-      {"deep",
-       [&](const json& value) -> Result<void> {
-         std::vector<TaskSizes> given;
-         RUNG_CHECK(stages(given, "deep")(value));
-         plan.deep.clear();
-         for (const TaskSizes& each : given) {
-           RUNG_TRY(const DeepReadout readout, deep_readout(each));
-           plan.deep.push_back(readout);
-         }
-         return {};
-       }},
-      {"from",
-       [&](const json& value) -> Result<void> {
-         RUNG_TRY(plan.from, word_of(value, "from"));
-         return {};
-       }},
-      {"advance", number(plan.advance, "advance")},
-      {"patience", whole(plan.patience, "patience")},
-      {"gain", number(plan.gain, "gain")},
-      {"whole", number(plan.whole, "whole")},
-      {"variant",
-       [&](const json& value) -> Result<void> {
-         RUNG_TRY(const std::string word, word_of(value, "variant"));
-         RUNG_TRY(plan.variant, parse_variant(word));
-         return {};
-       }},
-      {"supervision",
-       [&](const json& value) -> Result<void> {
-         RUNG_TRY(const std::string word, word_of(value, "supervision"));
-         RUNG_TRY(plan.supervision, parse_word<Supervision>(word, "[train] supervision"));
-         return {};
-       }},
-      {"embedding",
-       [&](const json& value) -> Result<void> {
-         RUNG_TRY(const std::string word, word_of(value, "embedding"));
-         RUNG_TRY(plan.embedding, parse_word<TokenEmbedding>(word, "[train] embedding"));
-         return {};
-       }},
-      {"precision",
-       [&](const json& value) -> Result<void> {
-         RUNG_TRY(const std::string word, word_of(value, "precision"));
-         RUNG_TRY(plan.precision, parse_word<ComputeType>(word, "[train] precision"));
-         return {};
-       }},
-      {"device",
-       [&](const json& value) -> Result<void> {
-         RUNG_TRY(plan.device, word_of(value, "device"));
-         return {};
-       }},
-      {"seeds",
-       [&](const json& value) -> Result<void> {
-         RUNG_TRY(plan.seeds, list_of<std::uint64_t>(value, "seeds", &seed_of));
-         return {};
-       }},
-      {"stop",
-       [&](const json& value) -> Result<void> {
-         if (value.is_null()) return plan.stop.reset(), Result<void>();
-         RUNG_TRY(plan.stop, number_of(value, "stop"));
-         return {};
-       }},
-      {"round_bits", optional_bits(plan.round_bits, "round_bits", kMostRoundBits)},
-      {"carry_bits", optional_bits(plan.carry_bits, "carry_bits", kMostCarryBits)},
-      {"rates", numbers(plan.rates, "rates")},
-      {"decays", numbers(plan.decays, "decays")},
-      {"scales", numbers(plan.scales, "scales")},
-      {"stage_steps", whole(plan.stage_steps, "stage_steps")},
-      {"floor", number(plan.floor, "floor")},
-      {"clip", number(plan.clip, "clip")},
-      {"beta1", number(plan.beta1, "beta1")},
-      {"beta2", number(plan.beta2, "beta2")},
-      {"dropout", number(plan.dropout, "dropout")},
-      {"smoothing", number(plan.smoothing, "smoothing")},
-      {"queries", whole(plan.queries, "queries")},
-      {"spacing", whole(plan.spacing, "spacing")},
-      {"carried_bits",
-       [&](const json& value) -> Result<void> {
-         if (!value.is_boolean())
-           return fail(ErrorCode::parse, "[train] carried_bits: true or false expected");
-         plan.carried_bits = value.get<bool>();
-         return {};
-       }},
-      {"parts",
-       [&](const json& value) -> Result<void> {
-         if (!value.is_boolean()) return fail(ErrorCode::parse, "[train] parts: true or false expected");
-         plan.parts = value.get<bool>();
-         return {};
-       }},
-      {"steps", whole(plan.steps, "steps")},
-      {"batch", whole(plan.batch, "batch")},
-      {"warmup", whole(plan.warmup, "warmup")},
-      {"evaluate_every", whole(plan.evaluate_every, "evaluate_every")},
-      {"evaluate_count", whole(plan.evaluate_count, "evaluate_count")},
-      {"final_count", whole(plan.final_count, "final_count")},
-      {"checkpoint_every", whole(plan.checkpoint_every, "checkpoint_every")},
-      {"round_after", whole(plan.round_after, "round_after")},
-  };
+  visit_numbers(plan, [&](const char* name, auto& to, auto, auto) { field(name, to); });
+  field("arch", plan.arch);
+  field("dimensions", plan.dimensions);
+  field("tasks", plan.tasks);
+  field("curriculum", plan.curriculum);
+  field("support", plan.support);
+  field("deep", plan.deep);
+  field("from", plan.from);
+  field("variant", plan.variant);
+  field("supervision", plan.supervision);
+  field("embedding", plan.embedding);
+  field("precision", plan.precision);
+  field("device", plan.device);
+  field("seeds", plan.seeds);
+  field("rates", plan.rates);
+  field("decays", plan.decays);
+  field("scales", plan.scales);
+  field("carried_bits", plan.carried_bits);
+  field("parts", plan.parts);
+  return out;
 }
 
 Result<TrainingPlan> plan_from(const json& document, const std::string& where) {
@@ -305,41 +252,21 @@ void place_by_tasks(TrainingPlan& plan) {
 }
 
 Result<void> check_plan(const TrainingPlan& plan) {
-  const auto whole = [](const char* name, std::int64_t value, std::int64_t low,
-                        std::int64_t high) -> Result<void> {
-    if (value < low || value > high)
-      return fail(ErrorCode::range, "[train] {} = {}; {} to {} expected", name, value, low, high);
-    return {};
-  };
-  const auto real = [](const char* name, double value, double low, double high) -> Result<void> {
-    if (!(value >= low && value <= high))
-      return fail(ErrorCode::range, "[train] {} = {}; {} to {} expected", name, value, low, high);
-    return {};
-  };
-  constexpr std::int64_t kMany = 1'000'000'000;
   if (plan.arch.empty())
     return fail(ErrorCode::missing, "[train] no architecture: give a line such as full*2");
   if (plan.tasks.empty())
     return fail(ErrorCode::missing, "[train] no task: give `task`, or tasks in the file");
-  RUNG_CHECK(whole("steps", plan.steps, 1, kMany));
-  RUNG_CHECK(whole("batch", plan.batch, 1, 1 << 20));
-  RUNG_CHECK(whole("warmup", plan.warmup, 0, kMany));
-  RUNG_CHECK(whole("queries", plan.queries, 1, 4096));
-  RUNG_CHECK(whole("spacing", plan.spacing, 0, 4096));
+  Result<void> numbers;
+  visit_numbers(plan, [&](const char* name, const auto& value, auto low, auto high) {
+    if (numbers) numbers = in_range(name, value, low, high);
+  });
+  RUNG_CHECK(numbers);
   if (plan.spacing > 0 && plan.queries == 1)
     return fail(ErrorCode::unsupported, "[train] spacing = {}: several questions a prompt expected",
                 plan.spacing);
-  RUNG_CHECK(whole("evaluate_every", plan.evaluate_every, 1, kMany));
-  RUNG_CHECK(whole("evaluate_count", plan.evaluate_count, 1, 1 << 24));
-  RUNG_CHECK(whole("final_count", plan.final_count, 1, 1 << 24));
-  RUNG_CHECK(whole("checkpoint_every", plan.checkpoint_every, 1, kMany));
-  RUNG_CHECK(whole("round_after", plan.round_after, -1, kMany));
-  if (plan.round_bits) RUNG_CHECK(whole("round_bits", *plan.round_bits, 2, kMostRoundBits));
-  if (plan.carry_bits) RUNG_CHECK(whole("carry_bits", *plan.carry_bits, 2, kMostCarryBits));
   if (plan.round_bits && plan.carry_bits)
     return fail(ErrorCode::range, "[train] carry_bits = {}: round_bits rounds that too; one of them expected",
                 *plan.carry_bits);
-  RUNG_CHECK(whole("stage_steps", plan.stage_steps, 0, kMany));
   if (stage_at(plan, plan.steps - 1) != plan.curriculum.size())
     return fail(ErrorCode::range,
                 "[train] {} stages of {} steps leave none of the {} steps for the tasks' own sizes",
@@ -347,18 +274,16 @@ Result<void> check_plan(const TrainingPlan& plan) {
   if (!plan.curriculum.empty() && !plan.support.empty())
     return fail(ErrorCode::unsupported,
                 "[train] curriculum and support are both given; one of the two expected");
-  RUNG_CHECK(real("advance", plan.advance, 0, 1));
-  RUNG_CHECK(real("whole", plan.whole, 0, 1));
   if (plan.whole > 0 && plan.support.empty())
     return fail(ErrorCode::unsupported, "[train] whole needs support");
   if (!plan.deep.empty() && plan.supervision != Supervision::deep)
     return fail(ErrorCode::unsupported, "[train] deep readouts: supervision deep expected, {} given",
                 name_of(plan.supervision));
   for (const DeepReadout& readout : plan.deep) {
-    RUNG_CHECK(whole("deep.value", readout.value, 1, kMany));
-    RUNG_CHECK(whole("deep.layer", readout.layer, 1, kMany));
-    RUNG_CHECK(whole("deep.back", readout.back, 0, kMany));
-    RUNG_CHECK(whole("deep.token", readout.token, 0, kMany));
+    RUNG_CHECK(in_range("deep.value", readout.value, 1, kMany));
+    RUNG_CHECK(in_range("deep.layer", readout.layer, 1, kMany));
+    RUNG_CHECK(in_range("deep.back", readout.back, 0, kMany));
+    RUNG_CHECK(in_range("deep.token", readout.token, 0, kMany));
   }
   if (!plan.from.empty() && plan.scales != std::vector<double>{1})
     return fail(ErrorCode::unsupported,
@@ -371,26 +296,17 @@ Result<void> check_plan(const TrainingPlan& plan) {
   if (rounded && *rounded > kBf16Bits && plan.precision == ComputeType::bf16)
     return fail(ErrorCode::range, "[train] {} = {}: bf16 holds whole numbers of {} bits; fp32 expected",
                 plan.round_bits ? "round_bits" : "carry_bits", *rounded, kBf16Bits);
-  RUNG_CHECK(real("floor", plan.floor, 0, 1));
-  RUNG_CHECK(real("clip", plan.clip, 0, 1e6));
-  RUNG_CHECK(real("beta1", plan.beta1, 0, 0.9999));
-  RUNG_CHECK(real("beta2", plan.beta2, 0, 0.99999));
-  RUNG_CHECK(real("dropout", plan.dropout, 0, 0.95));
-  RUNG_CHECK(real("smoothing", plan.smoothing, 0, 0.95));
-  if (plan.stop) RUNG_CHECK(real("stop", *plan.stop, 0, 1));
-  RUNG_CHECK(whole("patience", plan.patience, 0, kMany));
-  RUNG_CHECK(real("gain", plan.gain, 0, 1));
   if (plan.patience > 0 && plan.floor == 0)
     return fail(ErrorCode::range, "[train] floor = 0: patience needs floor > 0");
   double total = 0;
   for (const TaskShare& share : plan.tasks) {
-    RUNG_CHECK(real("weight", share.weight, 0, 1e6));
+    RUNG_CHECK(in_range("weight", share.weight, 0, 1e6));
     total += share.weight;
   }
   if (!(total > 0)) return fail(ErrorCode::range, "[train] all tasks have weight 0");
-  for (const double rate : plan.rates) RUNG_CHECK(real("rate", rate, 1e-9, 100));
-  for (const double decay : plan.decays) RUNG_CHECK(real("decay", decay, 0, 100));
-  for (const double scale : plan.scales) RUNG_CHECK(real("scale", scale, 1e-6, 1e6));
+  for (const double rate : plan.rates) RUNG_CHECK(in_range("rate", rate, 1e-9, 100));
+  for (const double decay : plan.decays) RUNG_CHECK(in_range("decay", decay, 0, 100));
+  for (const double scale : plan.scales) RUNG_CHECK(in_range("scale", scale, 1e-6, 1e6));
   if (plan.device != "auto" && plan.device != "cpu" && plan.device != "cuda")
     return fail(ErrorCode::parse, "[train] device {}; auto, cpu or cuda expected", rung::quoted(plan.device));
   const double count = static_cast<double>(plan.seeds.size()) * static_cast<double>(plan.rates.size()) *
