@@ -21,7 +21,7 @@ README = os.path.join(HERE, "..", "README.md")
 # Kept as they were run; the file behind asks their question again, and counts in their place once it has results.
 REPLACED = {"depth-1": "depth", "depth-2": "depth", "capacity-law-1": "capacity-law", "sparse-depth-1": "sparse-depth", "khop-100-1": "khop-100",
             "capacity-law-2": "capacity-law", "khop-longer": "khop-100", "zoology-1": "zoology", "cot-1": "cot", "tracking-1": "tracking", "marks-1": "marks"}
-CAPACITY = ("capacity-law", "capacity-law-1", "capacity-law-2")  # the first that has run to its end has the configurations whose kept bits are the record
+CAPACITY = ("capacity-law", "capacity-law-2", "capacity-law-1")  # runs of the law: to rest, with 12,000 and with 6,000 steps
 LEARNED = 0.1  # share of a table; a model that kept less of every table did not learn the task, and says nothing of what its state holds
 # What a reader asks, and the predictions that answer it: of the first file that has results.
 QUESTIONS = (
@@ -86,10 +86,14 @@ SECTIONS = {
     "depth": """Read the table of size gpu with this: a member sees larger tables only once it answers nine of ten questions at m = n1 = 4. FFF, RFF and FRF get through; every member of every other word stays there, where
 weights for two full layers may exist. So the table says that these words do not learn the easiest lesson of this curriculum. It does not say that they were taught m = n1 = 16 and failed: `depth-whole` asks that. FR8,
 R4FR4 and headwise are not rounded; their states are counted with the three bits that the rounded words use.""",
-    "capacity-law-1": """These runs had 6,000 steps, and that is no plateau: with 12,000 linear attention answers 0.05 more (64 numbers, n = 32) and mamba2 0.07, and with 24,000 the delta rule 0.15 (`capacity-law-2`); the table has the bits. A figure is what was kept, so more
-steps may keep more. Where it is close to the limit beside it, the table was too small to ask for more.""",
-    "capacity-law": """What has run was trained on two cores of a CPU, the smallest tables first; `experiments/run.py --size gpu --packed 16 --from results capacity-law` takes up the rest on a GPU.
-With 24 bits to keep (n = 8), what all but log-linear attention and the plain cell keep is close to the limit: no figure here asks for more.""",
+    "capacity": """At least this many, rounded down: the ceiling of Eva inverted at a one-sided 95 % lower confidence bound of the accuracy over the seeds (`docs/lab.md`), the best run of each configuration. With a
+star it came to rest, each member at a plateau of its own (`capacity-law`). The others had 6,000 steps (`capacity-law-1`), or 12,000 to 24,000 (`capacity-law-2`), which are no plateau: with twice 6,000 linear
+attention of 72 numbers answers 0.05 more of 32 and mamba2 0.07, and the delta rule with 24,000 0.15. Where a member at rest kept less than another run of the same configuration, it rested at a worse place, and both
+figures stand. In brackets the information limit, the bits of the table for each element: no model can keep more than that, and where the figure is close to it the table was too small to ask for more. For log-linear
+attention both are those of one level. `rung bound` takes the best run of each configuration, but for mechanisms that never kept a tenth of any table: those did not learn the task.""",
+    "capacity-law-1": """These runs had 6,000 steps, and that is no plateau.""",
+    "capacity-law": """What has run was trained on two cores of a CPU, the smallest tables first; `experiments/run.py --files --program build/release/rung --size gpu --packed 2 --cores 1 --out DIR --from results capacity-law`
+takes up the rest, `--packed 16` without `--cores` on a GPU.""",
     "capacity-law-2": """Its run was stopped when delta had shown that 12,000 steps are no plateau either. What was finished by then decides four of its predictions.""",
 }
 NOTES = """
@@ -298,60 +302,43 @@ def ended(document):
     return document is not None and not document["lab"]["stopped"]
 
 
-def capacity_record():
-    """Name and results of the record of bits kept."""
-    return next((name, document) for name in CAPACITY if ended(document := read(name, "gpu")))
+def kept_runs():
+    """Runs that say what a state kept, as pairs of an experiment and an outcome, by architecture and n."""
+    runs = {}
+    for name in CAPACITY:
+        for outcome in (read(name, "gpu") or {"lab": {"configurations": []}})["lab"]["configurations"]:
+            if outcome.get("capacity") and outcome["scores"]:
+                runs.setdefault((outcome["arch"], outcome["capacity"]["n"]), []).append((name, outcome))
+    return runs
 
 
-def capacity_section(name, document):
-    return ["", "## Bits kept per state element", "", *([SECTIONS[name], ""] if name in SECTIONS else []), "At least this many, rounded down: the ceiling of Eva inverted at a one-sided 95 % lower confidence bound of the accuracy over the seeds (`docs/lab.md`;",
-            f"`{name}`, size gpu). In brackets the information limit, the bits of the table for each element: no model can keep more than that; and what another run of the",
-            "same configuration kept, where that is more. For log-linear attention all are those of one level. `rung bound` takes the larger figure.", *capacity_table(name, document)]
+def kept_bits(run):
+    return run[1]["capacity"]["kept_bits"]
 
 
-def most_kept(name, outcome):
-    """The outcome of a configuration, or of the same one in another run of the law where that kept more, with the name of its experiment."""
-    out = name, outcome
-    for other in CAPACITY:
-        for each in (read(other, "gpu") or {"lab": {"configurations": []}})["lab"]["configurations"]:
-            if (each["arch"], each["size"]) == (outcome["arch"], outcome["size"]) and each["scores"] and each["capacity"]["kept_bits"] > out[1]["capacity"]["kept_bits"]:
-                out = other, each
-    return out
+def bits_text(run):
+    return f"{math.floor(100 * run[1]['capacity']['bits_per_element']) / 100:.2f}"
 
 
-def kept_rows(document):
-    """Outcomes that say what was kept: not those of twice the steps, which test the others, nor those at a certified size, which test a ceiling and are short."""
-    return [outcome for outcome in document["lab"]["configurations"]
-            if outcome.get("capacity") and outcome["scores"] and not outcome["id"].endswith("-twice") and not outcome["id"].startswith("certified-")]
-
-
-def capacity_table(name, document):
-    rows, columns = {}, []
-    for outcome in kept_rows(document):
-        kept = outcome["capacity"]
-        mechanism = outcome["arch"]
-        rows.setdefault(mechanism, {})[kept["n"]] = (kept, outcome)
-        if kept["n"] not in columns:
-            columns.append(kept["n"])
-    columns.sort()
-    out = ["", "| mechanism | elements | " + " | ".join(f"n = {n}" for n in columns) + " |", "| --- | --- |" + " --- |" * len(columns)]
-    for mechanism, found in rows.items():
-        elements = next(iter(found.values()))[0]["elements"]
-        texts = []
+def capacity_section():
+    runs = kept_runs()
+    columns = sorted({n for _, n in runs})
+    lines = ["", "## Bits kept per state element", "", SECTIONS["capacity"], "",
+             "| mechanism | elements | " + " | ".join(f"n = {n}" for n in columns) + " |", "| --- | --- |" + " --- |" * len(columns)]
+    sizes = {arch: found[0][1]["capacity"]["elements"] for (arch, _), found in runs.items()}
+    for mechanism in sorted(sizes, key=lambda arch: (re.sub(r"\w*(dim|inner|state|size)=\d+,?", "", arch), sizes[arch])):
+        cells = []
         for n in columns:
-            if n not in found:
-                texts.append("")
+            if (mechanism, n) not in runs:
+                cells.append("")
                 continue
-            kept, outcome = found[n]
-            other, best = most_kept(name, outcome)
-            more = f"; {bits_text(best['capacity'])} {'with twice the steps' if other == name else f'in `{other}`'}" if bits_text(best["capacity"]) != bits_text(kept) else ""
-            texts.append(f"{bits_text(kept)} ({kept['table_bits'] / kept['elements']:.2f}{more})")
-        out.append(f"| `{mechanism}` | {elements} | " + " | ".join(texts) + " |")
-    return out
-
-
-def bits_text(kept):
-    return f"{math.floor(100 * kept['bits_per_element']) / 100:.2f}"
+            found = runs[mechanism, n]
+            best, rest = max(found, key=kept_bits), next((run for run in found if run[0] == CAPACITY[0]), None)
+            kept = best[1]["capacity"]
+            at_rest = f"; {bits_text(rest)} at rest" if rest and bits_text(rest) != bits_text(best) else ""
+            cells.append(f"{bits_text(best)}{'*' if rest and not at_rest else ''} ({kept['table_bits'] / kept['elements']:.2f}{at_rest})")
+        lines.append(f"| `{mechanism}` | {kept['elements']} | " + " | ".join(cells) + " |")
+    return lines
 
 
 def depth_table(document):
@@ -377,12 +364,13 @@ def readme():
     return "<!-- depth -->\n".join([before, depth_table(read("depth", "gpu") or read("depth", "small")) + "\n", after])
 
 
-def measured_recall(name, document):
-    best = [most_kept(name, outcome) for outcome in kept_rows(document)]
+def measured_recall():
+    """What `rung bound` says was kept, of the mechanisms that learned the task at all."""
+    best = [max(found, key=kept_bits) for found in kept_runs().values()]
     learned = {outcome["arch"] for _, outcome in best if outcome["capacity"]["kept_bits"] >= LEARNED * outcome["capacity"]["table_bits"]}
-    best = [(source, outcome) for source, outcome in best if outcome["arch"] in learned]
     rows = [{"arch": outcome["arch"], "elements": outcome["capacity"]["elements"], "n": outcome["capacity"]["n"],
-             "bits_per_element": max(0.0, round(outcome["capacity"]["bits_per_element"] - 5e-7, 6)), "record": f"results/{source}-gpu.json"} for source, outcome in best]
+             "bits_per_element": max(0.0, round(outcome["capacity"]["bits_per_element"] - 5e-7, 6)), "record": f"results/{name}-gpu.json"}
+            for name, outcome in best if outcome["arch"] in learned]
     head = {"seeds": min(len(outcome["scores"]) for _, outcome in best)}
     return json.dumps(head)[:-1] + ', "rows": [\n' + ",\n".join(json.dumps(row) for row in rows) + "\n]}\n"
 
@@ -416,7 +404,7 @@ def page():
                          " | ".join(str(totals.get((group, scope, word), 0)) for word in ("held", "failed", "explained", "undecided", "answered")) + " |")
     lines.append("\n`early-late`, `headwise` and a part of `ablation` show runs of `depth`: their verdicts are not independent of it.")
     lines.append(LABELS)
-    lines += capacity_section(*capacity_record())
+    lines += capacity_section()
     for name in ORDER:
         some = documents[(name, "gpu")] or documents[(name, "small")]
         if not some:
@@ -450,8 +438,6 @@ def page():
                 break
         if name == "zoology":
             lines += state_table(some)
-        if name == "capacity-law" and not ended(some):
-            lines += ["", "Bits kept per state element at rest, of what finished (in brackets the limit):", *capacity_table(name, some)]
         lines += ["", "; ".join(ran) + "."]
         lines += missing(name, documents)
     lines.append(NOTES)
@@ -479,7 +465,7 @@ def changed_labels(program):
 def main():
     if sys.argv[1:2] == ["--labels"] and len(sys.argv) == 3:
         return changed_labels(sys.argv[2])
-    for path, text in ((TARGET, page()), (RECALL, measured_recall(*capacity_record())), (README, readme())):
+    for path, text in ((TARGET, page()), (RECALL, measured_recall()), (README, readme())):
         if "--check" not in sys.argv[1:]:
             with open(path, "w") as file:
                 file.write(text)

@@ -1,8 +1,8 @@
 // What trained models were seen to keep: no theorem, and never part of a verdict. Beside the proved horizon of a recurrent
 // model, which counts every bit of its state, it says where models of its kind ran out when they were trained.
 //
-// The record (measured_recall.json, by experiments/verdicts.py from the newest `capacity-law` that has run to its end) has, for
-// each recurrence, state size and n, the bits that models of one layer kept of n uniformly random values: lower confidence
+// The record (measured_recall.json, by experiments/verdicts.py from the runs of the experiments `capacity-law`) has, for
+// each recurrence that learned the task, state size and n, the bits that models of one layer kept of n uniformly random values: lower confidence
 // bounds over the seeds, the best of all runs of that configuration. A kind keeps, at one state size, what it kept at the n
 // where it kept most. A layer counts with the nearest state sizes of the record, the one below its own and the one above.
 #pragma once
