@@ -1,8 +1,10 @@
 // rung import: a layer of a released model as a weights file.
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "rung/base/nearest_word.h"
 #include "rung/released/layer_import.h"
 
 namespace rung::cli {
@@ -20,6 +22,15 @@ Result<int> run_import(const ImportFlags& flags) {
     return fail(ErrorCode::range, "[import] --layer {}; a number from 0 on expected", flags.layer);
   if (flags.tokens && *flags.tokens < 1)
     return fail(ErrorCode::range, "[import] --tokens {}; a number from 1 on expected", *flags.tokens);
+  // What is read is never replaced, whatever --force says.
+  std::error_code problem;
+  const std::filesystem::path out(flags.out);
+  const bool inside =
+      std::filesystem::exists(out, problem) &&
+      std::filesystem::equivalent(std::filesystem::absolute(out).parent_path(), flags.directory, problem);
+  if (inside && (out.extension() == ".json" || out.extension() == ".safetensors"))
+    return fail(ErrorCode::io, "[import] --out {} is a file of the model that is read; another one expected",
+                rung::quoted(flags.out));
   RUNG_TRY(const ImportedLayer layer,
            import_layer({.directory = flags.directory,
                          .from = flags.from == "fla" ? TensorNaming::fla : TensorNaming::transformers,

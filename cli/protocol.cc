@@ -155,8 +155,12 @@ Result<int> run_protocol(const ProtocolFlags& flags) {
                 task->prompt_length(), kMaxProtocolNumbers);
   RUNG_TRY(const Prompt prompt, prompt_of(flags, *task));
   ProtocolOptions options{.form = form, .cut = flags.cut};
-  if (flags.sum_bits)
-    options.sum_bits = static_cast<int>(std::clamp<std::int64_t>(*flags.sum_bits, -1, 1'000'000));
+  if (flags.sum_bits) {
+    if (*flags.sum_bits < 1 || *flags.sum_bits > kMaxProtocolSumBits)
+      return fail(ErrorCode::range, "[protocol] --sum-bits {}; expected 1 to {}", *flags.sum_bits,
+                  kMaxProtocolSumBits);
+    options.sum_bits = static_cast<int>(*flags.sum_bits);
+  }
   RUNG_TRY(const Transcript transcript, run_protocol(weights, *task, prompt, options));
   const TranscriptSubject subject{flags.model, weights, *task, prompt, options.sum_bits};
   if (flags.trace) {

@@ -12,6 +12,7 @@
 #include "rung/evaluation/evaluation.h"
 #include "rung/exact/quantise.h"
 #include "rung/spec/accounting.h"
+#include "rung/spec/mixers.h"
 #include "rung/spec/quantisable.h"
 
 namespace rung::cli {
@@ -57,7 +58,7 @@ nlohmann::ordered_json accuracy_json(const Accuracy& measured, const char* mode)
 Result<QuantiseOptions> options_of(const QuantiseFlags& flags) {
   auto small = [](std::string_view what, std::int64_t value) -> Result<int> {
     if (value < 0 || value > 1'000'000)
-      return fail(ErrorCode::range, "[quantise] {} = {} is not a number of bits", what, value);
+      return fail(ErrorCode::range, "[quantise] {} = {} is out of range", what, value);
     return static_cast<int>(value);
   };
   QuantiseOptions options;
@@ -94,6 +95,14 @@ Result<void> check_accumulator_used(const QuantiseFlags& flags, const Architectu
       }))
     return fail(ErrorCode::unsupported,
                 "[quantise] --accumulator is not used by {}: it has no linear attention",
+                format_stack(architecture.stack));
+  if (flags.accumulator_bits && flags.accumulator == "exact" && !any([](const MixerShape& mixer) {
+        const bool sums = mixer.kind == MixerKind::linear ||
+                          (mixer.kind == MixerKind::loglinear && mixer.base == MixerKind::linear);
+        return !sums && !recurrence_of(mixer).state.value.empty();
+      }))
+    return fail(ErrorCode::unsupported,
+                "[quantise] --accumulator-bits is not used by {}: its sums are exact, as wide as they grow",
                 format_stack(architecture.stack));
   if (flags.accumulator_bits && account(architecture, layers, {.context = 1}).state_bits == 0)
     return fail(ErrorCode::unsupported, "[quantise] --accumulator-bits is not used by {}: it has no state",

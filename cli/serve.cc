@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -30,6 +31,11 @@ Result<int> run_serve(const ServeFlags& flags) {
   const serve::PageSources sources{.hierarchy = flags.hierarchy.value_or("rung-runs/hierarchy"),
                                    .store = store_path(flags.store),
                                    .results = flags.results.value_or("")};
+  // A store may come later; a file that is none never is one.
+  std::error_code problem;
+  if (std::filesystem::exists(sources.store, problem)) {
+    RUNG_TRY(const auto readable, Store::open(sources.store, Store::Access::read));
+  }
   serve::RunningSweeps sweeps(sources.store);
   serve::Site site({.page = [&] { return serve::live_page(sources); },
                     .document = [&] { return serve::live_document(sources); },

@@ -5,6 +5,7 @@
 
 #include <charconv>
 #include <ctime>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
@@ -161,6 +162,9 @@ Result<TrainingPlan> plan_of(const TrainFlags& flags) {
     plan.seeds.clear();
     for (std::int64_t i = 0; i < count; ++i) plan.seeds.push_back(static_cast<std::uint64_t>(first + i));
   }
+  // A run is resumed from wherever its plan is read again.
+  if (std::error_code problem; std::filesystem::exists(plan.from, problem))
+    plan.from = std::filesystem::absolute(plan.from).lexically_normal().string();
   RUNG_CHECK(check_plan(plan));
   return plan;
 }

@@ -89,8 +89,12 @@ Result<void> Trainer::restore(const std::string& path) {
   if (rounding_)
     for (const auto& [name, tensor] : file.tensors)
       if (name.starts_with("largest.")) {
+        // One number a member, or one for each coordinate of what is carried.
+        if (tensor.shape.empty() || tensor.shape.size() > 2 || tensor.shape.front() != parameters_.members())
+          return fail(ErrorCode::format, "[train] {}: tensor {} is not that of {} members", path, name,
+                      parameters_.members());
         torch::Tensor seen =
-            torch::zeros({parameters_.members()}, torch::TensorOptions(torch::kFloat32).device(device_));
+            torch::zeros(tensor.shape, torch::TensorOptions(torch::kFloat32).device(device_));
         RUNG_CHECK(fill(seen, file, name, path));
         rounding_->largest[name.substr(8)] = seen;
       }

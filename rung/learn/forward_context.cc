@@ -122,7 +122,7 @@ torch::Tensor ActivationRounding::apply(const std::string& name, const torch::Te
     if (watching || change != Unit::stays || found == largest.end()) {
       const torch::Tensor all = carried ? x.detach().flatten(1, -2) : x.detach().flatten(1);
       const torch::Tensor now = all.abs().amax(1).to(torch::kFloat32);  // [E], or [E, C]
-      if (found == largest.end()) {
+      if (found == largest.end() || found->second.sizes() != now.sizes()) {
         largest[name] = now.clone();
       } else {
         if (!watching && change == Unit::follows) found->second.mul_(kKept);

@@ -56,6 +56,12 @@ Result<void> learnable(const MixerShape& shape) {
   if (shape.opaque() && shape.parts.empty())
     return fail(ErrorCode::unsupported, "[train] {} is counted, not evaluated: it cannot be trained",
                 opaque_name(shape));
+  if (shape.accumulator != Accumulator::exact)
+    return fail(
+        ErrorCode::unsupported,
+        "[train] acc of {} says how integer sums are kept; a model of real numbers chooses that when it is "
+        "quantised",
+        mixer_descriptor(shape.kind).name);
   for (const MixerShape& part : shape.parts)
     if (auto checked = learnable(part); !checked) return checked;
   return {};

@@ -10,8 +10,6 @@
 namespace rung {
 namespace {
 
-constexpr int kMaxSumBits = 126;  // sums are Int128
-
 // One mixer of one layer, all players.
 Result<void> run_mixer(std::vector<Player>& players, Channel& channel, const Player::Site& site,
                        std::int64_t length, std::optional<int> sum_bits) {
@@ -95,9 +93,9 @@ Result<void> check_request(const Weights& weights, const Task& task, const Promp
     return fail(ErrorCode::unsupported,
                 "[protocol] an encoder's positions all see each other; expected a decoder, whose players "
                 "hear from earlier ones alone");
-  if (options.sum_bits && (*options.sum_bits < 1 || *options.sum_bits > kMaxSumBits))
+  if (options.sum_bits && (*options.sum_bits < 1 || *options.sum_bits > kMaxProtocolSumBits))
     return fail(ErrorCode::range, "[protocol] `sum-bits` {}; expected 1 to {}", *options.sum_bits,
-                kMaxSumBits);
+                kMaxProtocolSumBits);
   if (prompt.positions != task.prompt_length())
     return fail(ErrorCode::range, "[protocol] a prompt of {} positions; {} at this size has {}",
                 prompt.positions, task.name(), task.prompt_length());

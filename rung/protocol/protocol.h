@@ -24,6 +24,8 @@
 
 namespace rung {
 
+inline constexpr int kMaxProtocolSumBits = 126;  // sums are Int128
+
 struct ProtocolOptions {
   ProtocolForm form = ProtocolForm::automatic;
   std::optional<std::int64_t> cut;  // two-party: Bob's first position

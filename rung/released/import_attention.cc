@@ -53,14 +53,31 @@ std::string put_llama(LayerTensors& in, std::int64_t heads, std::int64_t kv, std
   return fmt::format("full({}heads={},kv={},dim={},rope=half,theta={})",
                      window ? fmt::format("window={},", *window) : "", heads, kv, dim, theta);
 }
-std::string import_llama(LayerTensors& in) {
+std::string put_softmax(LayerTensors& in, std::optional<std::int64_t> window) {
   const std::int64_t heads = in.size("num_attention_heads");
   const std::int64_t kv = in.size("num_key_value_heads", heads);
   const std::int64_t dim = in.size("head_dim", in.size("hidden_size") / heads);
-  std::optional<std::int64_t> window;
-  if (in.has_field("sliding_window") && in.flag("use_sliding_window", true))
-    window = in.size("sliding_window");
   return put_llama(in, heads, kv, dim, window);
+}
+std::string import_llama(LayerTensors& in) {
+  return put_softmax(in, std::nullopt);
+}  // the class has no window
+std::string import_mistral(LayerTensors& in) {
+  std::optional<std::int64_t> window;
+  if (in.has_field("sliding_window")) window = in.size("sliding_window");
+  return put_softmax(in, window);
+}
+// Windows are off unless a flag says so, and then only from a layer on.
+std::string import_qwen2(LayerTensors& in) {
+  std::optional<std::int64_t> window;
+  if (in.flag("use_sliding_window", false) && in.has_field("sliding_window")) {
+    if (in.has_field("layer_types"))
+      in.refuse(fail(ErrorCode::unsupported,
+                     "[import] config.json: layer_types beside use_sliding_window is not mapped"));
+    if (static_cast<double>(in.layer()) >= in.number("max_window_layers", 28))
+      window = in.size("sliding_window");
+  }
+  return put_softmax(in, window);
 }
 std::string import_transformer(LayerTensors& in) {
   const std::int64_t heads = in.size("num_heads", 32), kv = in.size("num_kv_heads", heads);
@@ -147,8 +164,8 @@ std::vector<ImportFamily> attention_imports() {
         type,         true, "model.layers.{}.attn.", "model.layers.{}.attn_norm", "model.embeddings",
         "model.norm", map};
   };
-  return {llama("llama", import_llama),           llama("mistral", import_llama),
-          llama("qwen2", import_llama),           llama("deepseek_v32", import_deepseek_v32),
+  return {llama("llama", import_llama),           llama("mistral", import_mistral),
+          llama("qwen2", import_qwen2),           llama("deepseek_v32", import_deepseek_v32),
           fla("transformer", import_transformer), fla("nsa", import_nsa)};
 }
 

@@ -94,6 +94,12 @@ Result<BoundQuery> read_query(const Parameters& parameters) {
                   suggest(name, known));
     }
   }
+  // Nobody names a file of this machine: neither a task of one's own nor the table of a group.
+  Parameters words_given = query.form.options;
+  words_given["task"] = query.task;
+  for (const auto& [name, word] : words_given)
+    if (word.find_first_of("/\\.") != std::string::npos)
+      return fail(ErrorCode::parse, "[serve] {} = {} is a file; expected a word", name, rung::quoted(word));
   return query;
 }
 

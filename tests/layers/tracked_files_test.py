@@ -14,6 +14,7 @@ FORBIDDEN = {
                            "crates" + ".io", "ana" + "conda.org", "registry.yarn" + "pkg"],
     "a path of one machine": ["/wor" + "k/", "/ho" + r"me/(?!someone/)", "/Us" + "ers/"],
     "a folder beside the clone": [r"\.\./sha" + "red"],
+    "a merge that was not finished": [r"(?m)^<<<<<" + r"<< |^>>>>>" + r">> "],
 }
 CONFIGURATIONS = 71
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")

@@ -9,10 +9,13 @@ namespace {
 namespace fs = std::filesystem;
 
 TEST(checkpoint, goes_on_from_a_checkpoint_to_the_same_bits) {
-  for (const bool rounded : {false, true}) {
+  for (const char* rounded : {"nothing", "activations", "what is carried"}) {
+    SCOPED_TRACE(rounded);
     TrainingPlan plan = trainee();
     plan.dropout = 0.1;
-    if (rounded) plan.round_bits = 8, plan.round_after = 7, plan.embedding = TokenEmbedding::binary;
+    if (rounded == std::string_view("activations"))
+      plan.round_bits = 8, plan.round_after = 7, plan.embedding = TokenEmbedding::binary;
+    if (rounded == std::string_view("what is carried")) plan.carry_bits = 4, plan.round_after = 7;
     const Parts parts(plan);
     Folder folder;
     Trainer whole = parts.trainer();

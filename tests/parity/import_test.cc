@@ -227,6 +227,27 @@ TEST(layer_import, keeps_as_many_tokens_as_it_is_told) {
   EXPECT_EQ(layer->left_out, std::vector<std::string>{"model.layers.0.mlp.up_proj.weight"});
 }
 
+// Each class has its own rule for a window; layer 0 is read.
+TEST(layer_import, windows_are_those_of_the_class) {
+  const auto windowed = [](const nlohmann::json& fields) {
+    const auto layer = changed("attention_rope", [&](nlohmann::json& config, std::map<std::string, Tensor>&) {
+      config.update(fields);
+    });
+    EXPECT_TRUE(layer) << (layer ? "" : layer.error().message);
+    return layer && format_stack(layer->weights.architecture.stack).find("window=4") != std::string::npos;
+  };
+  const nlohmann::json window{{"sliding_window", 4}};
+  const auto with = [&](nlohmann::json fields) { return fields.update(window), fields; };
+  EXPECT_FALSE(windowed(with({{"model_type", "llama"}})));
+  EXPECT_TRUE(windowed(with({{"model_type", "mistral"}})));
+  EXPECT_FALSE(windowed(with({{"model_type", "qwen2"}})));
+  EXPECT_FALSE(windowed(with({{"model_type", "qwen2"}, {"use_sliding_window", true}})));
+  EXPECT_FALSE(
+      windowed(with({{"model_type", "qwen2"}, {"use_sliding_window", true}, {"max_window_layers", 1}})));
+  EXPECT_TRUE(
+      windowed(with({{"model_type", "qwen2"}, {"use_sliding_window", true}, {"max_window_layers", 0}})));
+}
+
 TEST(layer_import, refuses_by_name_what_it_cannot_map) {
   using Tensors = std::map<std::string, Tensor>;
   const auto drop = [](const std::string& name) {
