@@ -21,6 +21,8 @@ def lines(commit):
 
 def folder(name):
     parts = name.split("/")
+    if name.startswith("rung/learn/kernels/"):
+        return "rung/learn/kernels"
     return "/".join(parts[:2]) if parts[0] == "rung" else parts[0]
 
 

@@ -82,6 +82,12 @@ bool holds_mixer(const MixerShape& mixer, bool (*wanted)(const MixerShape&)) {
   return wanted(mixer);
 }
 
+// Its state is a sum of products, which an accumulator keeps.
+bool sums_products(const MixerShape& mixer) {
+  return mixer.kind == MixerKind::linear ||
+         (mixer.kind == MixerKind::loglinear && mixer.base == MixerKind::linear);
+}
+
 // How sums are kept is a question to models that keep some.
 Result<void> check_accumulator_used(const QuantiseFlags& flags, const Architecture& architecture) {
   RUNG_TRY(const auto layers, resolve(architecture));
@@ -89,17 +95,12 @@ Result<void> check_accumulator_used(const QuantiseFlags& flags, const Architectu
     return std::any_of(layers.begin(), layers.end(),
                        [&](const LayerShape& layer) { return holds_mixer(layer.mixer, wanted); });
   };
-  if (flags.accumulator && !any([](const MixerShape& mixer) {
-        return mixer.kind == MixerKind::linear ||
-               (mixer.kind == MixerKind::loglinear && mixer.base == MixerKind::linear);
-      }))
+  if (flags.accumulator && !any(sums_products))
     return fail(ErrorCode::unsupported,
                 "[quantise] --accumulator is not used by {}: it has no linear attention",
                 format_stack(architecture.stack));
   if (flags.accumulator_bits && flags.accumulator == "exact" && !any([](const MixerShape& mixer) {
-        const bool sums = mixer.kind == MixerKind::linear ||
-                          (mixer.kind == MixerKind::loglinear && mixer.base == MixerKind::linear);
-        return !sums && !recurrence_of(mixer).state.value.empty();
+        return !sums_products(mixer) && !recurrence_of(mixer).state.value.empty();
       }))
     return fail(ErrorCode::unsupported,
                 "[quantise] --accumulator-bits is not used by {}: its sums are exact, as wide as they grow",

@@ -55,6 +55,11 @@ class Serve(unittest.TestCase):
         server.terminate()
         self.assertEqual(server.wait(timeout=10), 0)
 
+    def test_a_store_that_is_none_is_one_line_and_exit_code_2(self):
+        refused = subprocess.run([RUNG, "serve", "--port", "0", "--store", __file__], capture_output=True, text=True, timeout=60)
+        self.assertEqual((refused.returncode, refused.stdout, refused.stderr.count("\n")), (2, "", 1), refused.stderr)
+        self.assertIn("is not a store", refused.stderr)
+
     def test_a_port_in_use_is_one_line_and_exit_code_2(self):
         _, url = self.start()
         second = subprocess.run([RUNG, "serve", "--port", url.rstrip("/").rsplit(":", 1)[1]], capture_output=True, text=True, timeout=60)
